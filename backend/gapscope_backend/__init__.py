@@ -1,0 +1,1 @@
+"""The part of Gapscope that runs once: store, services, web API, analysis and the command line."""

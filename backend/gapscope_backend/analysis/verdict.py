@@ -1,0 +1,106 @@
+"""The answer: verdict, ledger and evidence as plain data. The shape that ``explain --json`` and the API give out.
+
+Invariants: the ledger's ``gpu_seconds`` sum to GPUs x window and its ``share`` to 1; ``row_class`` is one of
+``fault``, ``limit``, ``unused``, ``missing``, ``good``; lost time counts ``fault`` only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of time to look at, ns since the epoch, half-open."""
+
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One fact: ``text`` is the sentence, ``value`` against ``threshold`` in ``unit``, ``spans`` where to look."""
+
+    signal: str
+    text: str
+    value: float | None = None
+    threshold: float | None = None
+    unit: str = ""
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
+class Hotspot:
+    """A function under which idle GPU time fell. ``share`` of that row's idle time, ``samples`` behind it."""
+
+    function: str
+    file: str
+    line: int
+    source: str | None
+    share: float
+    samples: int
+    thread: str = ""
+    pid: int = 0
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """GPU-seconds that went to one cause. ``confidence`` is 0..1; ``priority`` is P0..P4 or empty."""
+
+    cause: str
+    title: str
+    row_class: str
+    gpu_seconds: float
+    share: float
+    confidence: float = 0.0
+    evidence_for: tuple[Evidence, ...] = ()
+    evidence_against: tuple[Evidence, ...] = ()
+    would_change: str = ""
+    advice: str = ""
+    priority: str = ""
+    hotspots: tuple[Hotspot, ...] = ()
+
+
+@dataclass(frozen=True)
+class Level:
+    """One figure of the three levels (``time``, ``pipelines``, ``throughput``): mean over the window."""
+
+    level: str
+    name: str
+    label: str
+    value: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class GpuVerdict:
+    """Ledger of one GPU; same invariants as the whole, over window seconds."""
+
+    gpu: str
+    index: int
+    name: str
+    verdict: str
+    ledger: tuple[LedgerRow, ...]
+    levels: tuple[Level, ...]
+    gap_count: int
+    gap_seconds: float
+    gaps: tuple[Span, ...]
+    counter_lag_seconds: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the GPUs of one host waited for between two times."""
+
+    host: str
+    start_ns: int
+    end_ns: int
+    gpu_count: int
+    verdict: str
+    title: str
+    sentence: str
+    confidence: float
+    lost_gpu_seconds: float
+    ledger: tuple[LedgerRow, ...]
+    gpus: tuple[GpuVerdict, ...]
+    notes: tuple[str, ...] = field(default=())

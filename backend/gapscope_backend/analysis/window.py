@@ -1,0 +1,130 @@
+"""Window: the arrays of one host between two times. The second seam of the design.
+
+Live, stored and replayed data all become a Window and the analysis sees nothing else: no clock, no SQL, no HTTP.
+Times are int64 nanoseconds since the epoch; values float64 with NaN for "no value" (the reason stands in the store,
+not here). Hardware-counter series keep the times they were read at; ``Gpu.counter_lag_ns`` says how much earlier
+their 100 ms cells ended, and ``cells`` takes that out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+CELL_NS = 100_000_000
+LAGGED_SUFFIXES = ("_active_ratio", "_occupancy_ratio")
+LAGGED_PREFIXES = ("pcie_rx", "pcie_tx", "nvlink_rx", "nvlink_tx")
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Samples of one metric of one entity: ``times`` int64[n] ascending, ``values`` float64[n], NaN is missing."""
+
+    times: Ints
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """Facts of one GPU; ``key`` is its entity key, ``owners`` the pids seen holding a context in the window."""
+
+    key: str
+    index: int
+    name: str
+    owners: tuple[int, ...] = ()
+    power_limit_watts: float | None = None
+    max_sm_clock_hertz: float | None = None
+    pcie_generation: int | None = None
+    pcie_width: int | None = None
+    counter_lag_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Process:
+    """Facts of one process of the tree around the GPU's owners; ``threads`` maps tid to name."""
+
+    pid: int
+    parent_pid: int
+    command: str
+    threads: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One Python frame; ``source`` is the text of the line where it could be read."""
+
+    function: str
+    file: str
+    line: int
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class StackSamples:
+    """Thread stacks in columns, one row a thread and moment, ascending in time.
+
+    ``times`` int64[n]; ``pids``, ``tids`` int64[n]; ``active`` and ``owns_gil`` int8[n]: 1 yes, 0 no, -1 unknown;
+    ``stack`` int64[n] indexes ``stacks``, each a tuple of indices into ``frames``, innermost first.
+    """
+
+    times: Ints
+    pids: Ints
+    tids: Ints
+    active: npt.NDArray[np.int8]
+    owns_gil: npt.NDArray[np.int8]
+    stack: Ints
+    stacks: tuple[tuple[int, ...], ...]
+    frames: tuple[Frame, ...]
+    thread_names: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One host from ``start_ns`` to ``end_ns`` (half-open). ``series`` is keyed by (entity key, metric name)."""
+
+    host: str
+    start_ns: int
+    end_ns: int
+    logical_cpus: int
+    gpus: tuple[Gpu, ...]
+    processes: tuple[Process, ...]
+    series: Mapping[tuple[str, str], Series]
+    stacks: StackSamples | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Length of the window in seconds."""
+        return (self.end_ns - self.start_ns) / 1e9
+
+    @property
+    def cell_count(self) -> int:
+        """Number of 100 ms cells; the last one may reach past the end."""
+        return max(0, -(-(self.end_ns - self.start_ns) // CELL_NS))
+
+    def cells(self, entity: str, metric: str, lag_ns: int = 0) -> Floats:
+        """Mean of the samples in each cell: float64[cell_count], NaN where a cell has none.
+
+        A sample read at ``t`` describes the interval that ended at ``t - lag_ns``; it falls into the cell that
+        holds the middle of that interval (half a cell before its end).
+        """
+        out = np.full(self.cell_count, np.nan)
+        series = self.series.get((entity, metric))
+        if series is None or not out.size:
+            return out
+        at = (series.times - lag_ns - CELL_NS // 2 - self.start_ns) // CELL_NS
+        good = (at >= 0) & (at < out.size) & ~np.isnan(series.values)
+        total = np.bincount(at[good], weights=series.values[good], minlength=out.size)
+        count = np.bincount(at[good], minlength=out.size)
+        np.divide(total, count, out=out, where=count > 0)
+        return out
+
+    def gpu_cells(self, gpu: Gpu, metric: str) -> Floats:
+        """``cells`` of a GPU's series with the counters' lag taken out where the metric is a hardware counter."""
+        lagged = metric.endswith(LAGGED_SUFFIXES) or metric.startswith(LAGGED_PREFIXES)
+        return self.cells(gpu.key, metric, gpu.counter_lag_ns if lagged else 0)

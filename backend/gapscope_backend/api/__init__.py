@@ -1,0 +1,1 @@
+"""HTTP and WebSocket surface: routes, access, the types that validate requests."""

@@ -1,0 +1,1 @@
+"""The command `gapscope`: the only place that knows both the agent and the backend."""

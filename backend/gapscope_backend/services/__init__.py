@@ -1,0 +1,1 @@
+"""What the product does, told in the terms of its users; called by the API and the command line."""

@@ -1,0 +1,1 @@
+"""Database models and the queries over them; SQLAlchemy lives here and nowhere else."""

@@ -1,0 +1,1 @@
+"""Data package with the built page under static/."""
