@@ -24,9 +24,7 @@ class Metric:
     aliases: tuple[str, ...] = ()
 
 
-def _gpu(
-    name: str, unit: str, quantum: float, kind: str, help_: str, *aliases: str, period: float = 0.1
-) -> Metric:
+def _gpu(name: str, unit: str, quantum: float, kind: str, help_: str, *aliases: str, period: float = 0.1) -> Metric:
     return Metric(name, "gpu", unit, quantum, kind, period, help_, aliases)
 
 
@@ -178,9 +176,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _gpu("pcie_link_generation", "generation", 1.0, "gauge", "current PCIe generation", period=1.0),
     _gpu("pcie_link_width_lanes", "lanes", 1.0, "gauge", "current PCIe width", period=1.0),
-    _gpu(
-        "gpu_violation_power_ratio", "ratio", 0.001, "ratio", "time held down by the power limit", period=1.0
-    ),
+    _gpu("gpu_violation_power_ratio", "ratio", 0.001, "ratio", "time held down by the power limit", period=1.0),
     _gpu("gpu_violation_thermal_ratio", "ratio", 0.001, "ratio", "time held down by temperature", period=1.0),
     _gpu(
         "gpu_ecc_errors_count",
@@ -205,12 +201,8 @@ METRICS: tuple[Metric, ...] = (
     # Host
     Metric("cpu_busy_cores", "host", "cores", 0.01, "gauge", 0.1, "cores busy, all cores together"),
     Metric("cpu_user_cores", "host", "cores", 0.01, "gauge", 0.1, "cores busy in user mode (nice included)"),
-    Metric(
-        "cpu_system_cores", "host", "cores", 0.01, "gauge", 0.1, "cores busy in the kernel (irq included)"
-    ),
-    Metric(
-        "cpu_iowait_cores", "host", "cores", 0.01, "gauge", 0.1, "cores idle while a task waits for a disk"
-    ),
+    Metric("cpu_system_cores", "host", "cores", 0.01, "gauge", 0.1, "cores busy in the kernel (irq included)"),
+    Metric("cpu_iowait_cores", "host", "cores", 0.01, "gauge", 0.1, "cores idle while a task waits for a disk"),
     Metric("cpu_steal_cores", "host", "cores", 0.01, "gauge", 0.1, "cores taken by the hypervisor"),
     Metric("host_memory_used_bytes", "host", "bytes", 1048576.0, "gauge", 1.0, "total - available"),
     Metric("host_swap_used_bytes", "host", "bytes", 1048576.0, "gauge", 1.0, "swap in use"),
@@ -309,9 +301,7 @@ METRICS: tuple[Metric, ...] = (
         1.0,
         "fetched from a device",
     ),
-    Metric(
-        "process_disk_write_bytes_per_second", "process", "bytes/s", 1024.0, "rate", 1.0, "sent to a device"
-    ),
+    Metric("process_disk_write_bytes_per_second", "process", "bytes/s", 1024.0, "rate", 1.0, "sent to a device"),
     Metric(
         "process_gpu_memory_bytes",
         "process",
@@ -353,9 +343,7 @@ METRICS: tuple[Metric, ...] = (
         1.0,
         "time runnable but waiting for a core",
     ),
-    Metric(
-        "thread_voluntary_switches_per_second", "thread", "switches/s", 1.0, "rate", 1.0, "CPU given away"
-    ),
+    Metric("thread_voluntary_switches_per_second", "thread", "switches/s", 1.0, "rate", 1.0, "CPU given away"),
     Metric(
         "thread_involuntary_switches_per_second",
         "thread",
