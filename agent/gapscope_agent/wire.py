@@ -48,7 +48,17 @@ class Group(msgspec.Struct):
 
 class Entity(msgspec.Struct):
     """Who a series belongs to: ``host``, ``gpu:<uuid>``, ``core:<n>``, ``process:<pid>``, ``thread:<pid>/<tid>``,
-    ``disk:<name>``, ``net:<name>``, ``cgroup:<path>``; labels are its facts as text."""
+    ``disk:<name>``, ``net:<name>``, ``cgroup:<path>``; labels are its facts as text, numbers in decimal.
+
+    An entity's labels in a later batch are laid over those of an earlier one. Known labels (all optional), by kind:
+
+    - host: ``logical_cpus``, ``kernel``, ``memory_total_bytes``, ``driver_version``
+    - gpu: ``index``, ``name``, ``uuid``, ``memory_total_bytes``, ``power_limit_watts``, ``max_sm_clock_hertz``,
+      ``max_memory_clock_hertz``, ``pcie_max_generation``, ``pcie_max_width``; ``owners``: pids that hold a context
+      on it during this batch, separated by commas
+    - process: ``parent_pid``, ``command``, ``user``, ``start_jiffies``
+    - thread: ``name``
+    """
 
     key: str
     kind: str
