@@ -23,6 +23,8 @@ class Gpu(_Reading, tag="gpu"):
     """One 10 Hz look at one GPU. ``gpm`` holds hardware counters over the 100 ms before the driver's lag.
 
     GPM values are percent (``*_pct``) or MiB/s (``*_mib_per_second``); PCIe ``rx`` is host to device.
+    ``gpm_span_ns`` is the time between the two snapshots that ``gpm`` is computed from, where it is known.
+    ``missing`` names single GPM figures by their own field name, and all of them together as ``gpm``.
     """
 
     gpu: int
@@ -36,6 +38,7 @@ class Gpu(_Reading, tag="gpu"):
     memory_clock_mhz: int | None = None
     clocks_event_reasons: int | None = None
     gpm: dict[str, float | None] | None = None
+    gpm_span_ns: int | None = None
     missing: dict[str, str] = {}
 
 
@@ -104,7 +107,7 @@ class GpuLink(_Reading, tag="gpu_link"):
 
 
 class GpuViolation(_Reading, tag="gpu_violation"):
-    """Cumulative time (ns) for which clocks were held down, by policy name (power, thermal, ...)."""
+    """Cumulative time (ns) for which clocks were held down, by policy name (``power``, ``thermal``)."""
 
     gpu: int
     violation_ns: dict[str, int | None]
@@ -112,7 +115,11 @@ class GpuViolation(_Reading, tag="gpu_violation"):
 
 
 class GpuHealth(_Reading, tag="gpu_health"):
-    """Health counters, once in tens of seconds: name to cumulative count."""
+    """Health counters, once in tens of seconds: name to cumulative count.
+
+    Names: ``ecc_uncorrected`` and ``ecc_corrected`` (since the driver loaded), ``pcie_replays`` (since boot),
+    ``remapped_rows_uncorrected``, ``remapped_rows_corrected``, ``remapped_rows_pending``, ``remapped_rows_failed``.
+    """
 
     gpu: int
     counters: dict[str, int | None]
