@@ -235,6 +235,8 @@ METRICS: tuple[Metric, ...] = (
         1.0,
         "time in which some task waited for I/O",
     ),
+    Metric("agent_cpu_cores", "host", "cores", 0.001, "gauge", 5.0, "what the agent itself costs: cores"),
+    Metric("agent_resident_bytes", "host", "bytes", 65536.0, "gauge", 5.0, "what the agent itself costs: memory"),
     # Disks and networks
     Metric("disk_read_bytes_per_second", "disk", "bytes/s", 1024.0, "rate", 1.0, "read from the device"),
     Metric("disk_write_bytes_per_second", "disk", "bytes/s", 1024.0, "rate", 1.0, "written to the device"),
@@ -388,3 +390,15 @@ GPM_SERIES: dict[str, tuple[str, float]] = {
     "nvlink_tx_mib_per_second": ("nvlink_tx_bytes_per_second", 1048576.0),
 }
 """Field of a Gpu reading's ``gpm`` to (series, factor)."""
+
+VIOLATION_SERIES: dict[str, str] = {
+    "power": "gpu_violation_power_ratio",
+    "thermal": "gpu_violation_thermal_ratio",
+}
+"""Policy of a GpuViolation reading to series."""
+
+HEALTH_SERIES: dict[str, str] = {
+    "ecc_uncorrected": "gpu_ecc_errors_count",
+    "pcie_replays": "pcie_replays_count",
+}
+"""Counter of a GpuHealth reading to series."""
