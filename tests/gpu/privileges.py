@@ -61,12 +61,12 @@ def calls(device: Any) -> dict[str, Callable[[], Any]]:
         "compute_processes": lambda: [
             (p.pid, p.usedGpuMemory) for p in pynvml.nvmlDeviceGetComputeRunningProcesses(device)
         ],
-        "process_utilization": lambda: [
-            (p.pid, p.smUtil) for p in pynvml.nvmlDeviceGetProcessUtilization(device, 0)
-        ][:3],
-        "violation_power": lambda: pynvml.nvmlDeviceGetViolationStatus(
-            device, pynvml.NVML_PERF_POLICY_POWER
-        ).violationTime,
+        "process_utilization": lambda: [(p.pid, p.smUtil) for p in pynvml.nvmlDeviceGetProcessUtilization(device, 0)][
+            :3
+        ],
+        "violation_power": lambda: (
+            pynvml.nvmlDeviceGetViolationStatus(device, pynvml.NVML_PERF_POLICY_POWER).violationTime
+        ),
         "ecc": lambda: pynvml.nvmlDeviceGetTotalEccErrors(
             device, pynvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, pynvml.NVML_VOLATILE_ECC
         ),

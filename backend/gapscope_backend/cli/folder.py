@@ -1,0 +1,84 @@
+"""The data folder of ``gapscope up``: database, token files, logs, and a lock that keeps it to one run at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gapscope_backend.errors import BackendError
+
+DEFAULT_PORT = 8765
+
+
+class FolderInUseError(BackendError):
+    """Another process runs on this data folder."""
+
+
+class PortInUseError(BackendError):
+    """The asked port is taken."""
+
+
+def choose_port(wanted: int | None) -> int:
+    """The wanted port, or 8765, or a free one when that is taken and none was asked for. 0 asks for a free one."""
+    for port in (DEFAULT_PORT, 0) if wanted is None else (wanted,):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or wanted is not None:
+                    raise PortInUseError(f"port {port}: {error.strerror}. Choose another with --port.") from error
+                continue
+            return int(probe.getsockname()[1])
+    raise PortInUseError("no free port on localhost")
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """An opened and locked data folder."""
+
+    path: Path
+
+    @staticmethod
+    @contextmanager
+    def open(path: Path) -> Iterator[DataFolder]:
+        """Make the folder (private to its user), lock it for the time of the block."""
+        for folder in (path, path / "tokens", path / "logs"):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (path / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise FolderInUseError(
+                    f"{path} is in use by another gapscope; stop it or give another --data"
+                ) from error
+            yield DataFolder(path)
+
+    def log(self, name: str) -> Path:
+        """Log file of one part."""
+        return self.path / "logs" / f"{name}.log"
+
+    def ingest_token(self, host: str) -> Path:
+        """File with a valid ingest token bound to ``host``; made where there is none."""
+        from gapscope_backend.services import admin
+
+        file = self.path / "tokens" / f"{host}.ingest"
+        held = file.read_text().strip() if file.exists() else ""
+        if not (held and asyncio.run(admin.token_is_valid(self.path, held))):
+            token = asyncio.run(admin.create_token(self.path, "ingest", host, f"agent of {host}"))
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+                out.write(token + "\n")
+        return file
+
+    def login_token(self) -> str:
+        """A new one-time login token."""
+        from gapscope_backend.services import admin
+
+        return asyncio.run(admin.create_login(self.path))

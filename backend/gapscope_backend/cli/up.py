@@ -1,0 +1,95 @@
+"""``gapscope up``: server, this host's agent and, where asked or where there is no GPU, a recording, in one go.
+
+Each part is a process of its own (``gapscope server``, ``gapscope agent``, ``gapscope replay``), so that what the
+agent costs can be seen and one part's end is not another's. This process keeps them running and ends them all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from gapscope_backend.cli.arguments import add_data_option, add_replay_options
+from gapscope_backend.cli.children import Child, supervise
+from gapscope_backend.cli.folder import DataFolder, choose_port
+
+DEMO = Path(__file__).parents[1] / "demo" / "image-service-demo"
+
+
+def add_parser(commands: Any) -> None:
+    """Options of ``gapscope up``."""
+    parser = commands.add_parser("up", help="run the server and this host's agent, and print the address to open")
+    add_data_option(parser)
+    parser.add_argument("--port", type=int, help="port on localhost (default: 8765, or a free one when it is taken)")
+    parser.add_argument(
+        "--replay", type=Path, metavar="DIR", help="serve this recording instead of this host and the demo"
+    )
+    add_replay_options(parser)
+    parser.add_argument("--no-demo", action="store_true", help="play no bundled recording on a host without a GPU")
+
+
+def _replay(folder: DataFolder, server: str, recording: Path, options: list[str]) -> Child:
+    from gapscope_agent.replay import host_of
+
+    token = folder.ingest_token(host_of(recording))
+    words = ("replay", str(recording), "--server", server, "--token-file", str(token), *options)
+    return Child(f"replay of {recording.name}", words, folder.log("replay"), finishes="--loop" not in options)
+
+
+def _replay_options(arguments: argparse.Namespace) -> list[str]:
+    words = ["--speed", str(arguments.speed)]
+    words += ["--at-recorded-time"] if arguments.at_recorded_time else []
+    words += ["--loop"] if arguments.loop else []
+    return words
+
+
+def _agents(arguments: argparse.Namespace, folder: DataFolder, server: str) -> list[Child]:
+    if arguments.replay:
+        return [_replay(folder, server, arguments.replay, _replay_options(arguments))]
+    from gapscope_agent.config import default_host_name
+    from gapscope_agent.sampler import gpu_absence
+
+    token = folder.ingest_token(default_host_name())
+    words = ("agent", "--server", server, "--token-file", str(token))
+    children = [Child("agent", words, folder.log("agent"))]
+    absence = gpu_absence()
+    if absence and not arguments.no_demo:
+        print(
+            f"No NVIDIA GPU here ({absence}): the page shows this host's CPU and processes live, "
+            "and beside it a recorded incident of a real H200.",
+            flush=True,
+        )
+        children.append(_replay(folder, server, DEMO, ["--loop", "--backfill"]))
+    return children
+
+
+async def _keep(server: Child, agents: list[Child], address: str, login: str) -> int:
+    stop = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
+
+    def ready() -> None:
+        print(f"Gapscope is running. Open {address}/login#token={login}  (one-time login; Ctrl-C stops)", flush=True)
+
+    return await supervise(server, agents, f"{address}/api/v1/health", ready, stop)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run until interrupted; 1 when a part could not be kept running."""
+    if arguments.replay:
+        from gapscope_agent.recording.read import open_recording
+
+        open_recording(arguments.replay)
+    with DataFolder.open(arguments.data) as folder:
+        port = choose_port(arguments.port)
+        address = f"http://127.0.0.1:{port}"
+        server = Child("server", ("server", "--data", str(folder.path), "--port", str(port)), folder.log("server"))
+        agents = _agents(arguments, folder, address)
+        code = asyncio.run(_keep(server, agents, address, folder.login_token()))
+    if code:
+        sys.stderr.write(f"gapscope up: stopped; the logs are in {folder.path / 'logs'}\n")
+    return code
