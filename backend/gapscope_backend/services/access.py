@@ -1,0 +1,144 @@
+"""Tokens, one-time logins and sessions. Secrets are shown once and stored as SHA-256.
+
+A token is ``gsi_`` (writes as the hosts of one pattern) or ``gsr_`` (reads) with 192 random bits in hex and the
+CRC-32 of all before it, so that a mistyped one is refused without a look into the database and a leaked one is found
+by a search for its form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import zlib
+from dataclasses import dataclass
+
+from sqlalchemy import select, update
+
+from gapscope_backend.errors import MalformedError, NotFoundError, UnauthenticatedError
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.models import LoginSession, LoginToken, Token
+
+PREFIXES = {"ingest": "gsi_", "read": "gsr_"}
+SHOWN_CHARACTERS = 12
+LOGIN_SECONDS = 3600
+SESSION_SECONDS = 7 * 24 * 3600
+USER = "owner"
+
+_SECOND_NS = 1_000_000_000
+_USED_STEP_NS = 60 * _SECOND_NS  # "last used" is good to a minute: no write for each request
+
+
+@dataclass(frozen=True)
+class Session:
+    """A logged-in browser."""
+
+    user: str
+    expires_ns: int
+
+
+async def create_token(database: Database, kind: str, host_pattern: str, name: str, now_ns: int) -> str:
+    """A new token, returned this once. ``kind`` is ``ingest`` or ``read``; the pattern takes ``*`` and ``?``."""
+    if kind not in PREFIXES:
+        raise MalformedError(f"there is no kind of token {kind!r}; there are ingest and read", "kind")
+    if not 0 < len(host_pattern) <= 253:
+        raise MalformedError("a host name or pattern has 1 to 253 characters", "host")
+    body = PREFIXES[kind] + secrets.token_hex(24)
+    token = body + _checksum(body)
+    row = Token(
+        name=name,
+        kind=kind,
+        host_pattern=host_pattern,
+        prefix=token[:SHOWN_CHARACTERS],
+        hash=_hash(token),
+        created_ns=now_ns,
+        last_used_ns=None,
+        revoked_ns=None,
+    )
+    async with database.write() as session:
+        session.add(row)
+    return token
+
+
+async def verify_token(database: Database, token: str, now_ns: int) -> Token:
+    """The valid token of that text; UnauthenticatedError says why it is none."""
+    body, checksum = token[:-8], token[-8:]
+    if not token.startswith(tuple(PREFIXES.values())) or checksum != _checksum(body):
+        raise UnauthenticatedError("this is no token of Gapscope: mistyped or cut short", "Authorization")
+    async with database.read() as session:
+        row = await session.scalar(select(Token).where(Token.hash == _hash(token)))
+    if row is None:
+        raise UnauthenticatedError("this server does not know the token", "Authorization")
+    if row.revoked_ns is not None:
+        raise UnauthenticatedError(f"the token {row.prefix} was revoked", "Authorization")
+    if row.last_used_ns is None or now_ns - row.last_used_ns > _USED_STEP_NS:
+        async with database.write() as session:
+            await session.execute(update(Token).where(Token.id == row.id).values(last_used_ns=now_ns))
+    return row
+
+
+async def list_tokens(database: Database) -> list[Token]:
+    """All tokens, oldest first."""
+    async with database.read() as session:
+        return list(await session.scalars(select(Token).order_by(Token.id)))
+
+
+async def revoke_token(database: Database, prefix: str, now_ns: int) -> None:
+    """Make the one token whose text begins so useless."""
+    async with database.write() as session:
+        rows = list(await session.scalars(select(Token).where(Token.prefix.startswith(prefix, autoescape=True))))
+        if len(rows) != 1 or not prefix:
+            found = f"{len(rows)} tokens begin" if rows else "no token begins"
+            raise NotFoundError(f"{found} with {prefix!r}; `gapscope token list` shows them", "prefix")
+        rows[0].revoked_ns = rows[0].revoked_ns or now_ns
+
+
+async def create_login(database: Database, now_ns: int) -> str:
+    """A one-time login token, good for an hour."""
+    token = secrets.token_urlsafe(32)
+    expires_ns = now_ns + LOGIN_SECONDS * _SECOND_NS
+    async with database.write() as session:
+        session.add(LoginToken(hash=_hash(token), created_ns=now_ns, expires_ns=expires_ns, used_ns=None))
+    return token
+
+
+async def verify_login(database: Database, token: str, now_ns: int) -> tuple[str, Session]:
+    """Use a one-time login up: the secret of a new session, for its cookie, and the session."""
+    advice = "`gapscope login` prints a new address"
+    async with database.write() as session:
+        row = await session.get(LoginToken, _hash(token))
+        if row is None:
+            raise UnauthenticatedError(f"this login is not known here; {advice}", "token")
+        if row.used_ns is not None:
+            raise UnauthenticatedError(f"this login has been used already, each works once; {advice}", "token")
+        if row.expires_ns <= now_ns:
+            raise UnauthenticatedError(f"this login has expired, each is good for an hour; {advice}", "token")
+        row.used_ns = now_ns
+        secret = secrets.token_urlsafe(32)
+        expires_ns = now_ns + SESSION_SECONDS * _SECOND_NS
+        session.add(LoginSession(hash=_hash(secret), user=USER, created_ns=now_ns, expires_ns=expires_ns))
+    return secret, Session(USER, expires_ns)
+
+
+async def verify_session(database: Database, secret: str, now_ns: int) -> Session:
+    """The session of a cookie; UnauthenticatedError where there is none or it has expired."""
+    async with database.read() as session:
+        row = await session.get(LoginSession, _hash(secret))
+    if row is None or row.expires_ns <= now_ns:
+        raise UnauthenticatedError("the session has ended; `gapscope login` prints an address to log in with", "Cookie")
+    return Session(row.user, row.expires_ns)
+
+
+async def end_session(database: Database, secret: str) -> None:
+    """Log a session out; one that does not exist is out already."""
+    async with database.write() as session:
+        row = await session.get(LoginSession, _hash(secret))
+        if row is not None:
+            await session.delete(row)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _checksum(body: str) -> str:
+    return f"{zlib.crc32(body.encode()):08x}"

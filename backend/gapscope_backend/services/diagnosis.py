@@ -1,0 +1,31 @@
+"""The verdict on a span of a host."""
+
+from __future__ import annotations
+
+import asyncio
+
+from gapscope_backend.analysis.diagnose import diagnose
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.errors import UnprocessableError
+from gapscope_backend.services.windows import load_window
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.models import Host
+
+MAX_SPAN_NS = 3600 * 1_000_000_000
+AT_ONCE = 2
+
+
+class Diagnosis:
+    """Diagnoses spans, a few at a time: each holds a whole window in memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    async def diagnose(self, host: Host, start_ns: int, end_ns: int) -> Verdict:
+        """The verdict on [start, end), at most an hour."""
+        if end_ns - start_ns > MAX_SPAN_NS:
+            raise UnprocessableError("a diagnosis spans at most one hour; choose a shorter from and to", "from")
+        async with self._slots:
+            window = await load_window(self._database, host, start_ns, end_ns)
+            return await asyncio.to_thread(diagnose, window)

@@ -1,0 +1,168 @@
+"""Series of a host over a span: N buckets with minimum, mean, maximum and idle share, or the samples when few.
+
+One answer has one mode: samples when every series has at most two of them a bucket, else buckets for all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import numpy.typing as npt
+from gapscope_agent.catalog import BY_NAME
+from gapscope_agent.wire import DecodedGroup
+
+from gapscope_backend.errors import MalformedError, UnprocessableError
+from gapscope_backend.services.buckets import Collector, Floats, Span
+from gapscope_backend.services.missing import Absence, MissingTracker
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.models import Host
+from gapscope_backend.store.reader import Selection, read_series
+
+MAX_BUCKETS = 5000
+MAX_SERIES = 4000
+MAX_POINTS = 1_000_000
+RAW_SAMPLES_PER_BUCKET = 2
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class SeriesQuery:
+    """What to read. ``idle_below`` is the ratio under which a sample counts as idle."""
+
+    start_ns: int
+    end_ns: int
+    buckets: int
+    selection: Selection
+    idle_below: float
+
+
+@dataclass(frozen=True)
+class SeriesResult:
+    """One series; arrays of equal length, NaN where there is no sample. Raw: the three values are one array."""
+
+    entity: str
+    metric: str
+    time_ms: Floats
+    mean: Floats
+    minimum: Floats
+    maximum: Floats
+    idle_share: Floats | None
+    missing: list[Absence]
+
+
+@dataclass(frozen=True)
+class SeriesSet:
+    """All series of an answer; ``bucket_ns`` is None for samples."""
+
+    bucket_ns: int | None
+    series: list[SeriesResult]
+
+
+class _Gatherer:
+    """Feeds decoded groups into one collector a series, within the limits of one answer."""
+
+    def __init__(self, query: SeriesQuery, span: Span, data_end_ns: int) -> None:
+        self._query = query
+        self._span = span
+        self._data_end_ns = data_end_ns
+        self._collectors: dict[Key, tuple[Collector, MissingTracker]] = {}
+
+    def add(self, groups: list[DecodedGroup]) -> None:
+        for group in groups:
+            inside = slice(*np.searchsorted(group.times, (self._query.start_ns, self._query.end_ns)))
+            for metric, values in group.values.items():
+                collector, tracker = self._of((group.entity, metric))
+                collector.add(group.times[inside], values[inside])
+                tracker.add(group.times, group.missing[metric])
+
+    def expect(self, keys: list[Key]) -> None:
+        """Series that are answered even if the span holds nothing of them."""
+        for key in keys:
+            self._of(key)
+
+    def result(self) -> SeriesSet:
+        raw = all(collector.is_raw for collector, _ in self._collectors.values())
+        made = [self._raw(key) if raw else self._bucketed(key) for key in sorted(self._collectors)]
+        return SeriesSet(None if raw else self._span.bucket_ns, made)
+
+    def _of(self, key: Key) -> tuple[Collector, MissingTracker]:
+        if key not in self._collectors:
+            self._check_room()
+            metric = BY_NAME[key[1]]
+            idle_below = self._query.idle_below if metric.kind == "ratio" else None
+            tracker = MissingTracker(self._query.start_ns, self._data_end_ns, int(metric.period_seconds * 1e9))
+            limit = RAW_SAMPLES_PER_BUCKET * self._query.buckets
+            self._collectors[key] = (Collector(self._span, limit, idle_below), tracker)
+        return self._collectors[key]
+
+    def _check_room(self) -> None:
+        count = len(self._collectors) + 1
+        if count > MAX_SERIES or count * self._query.buckets > MAX_POINTS:
+            raise UnprocessableError(
+                f"more than {min(MAX_SERIES, MAX_POINTS // self._query.buckets)} series of {self._query.buckets} "
+                "buckets match; name fewer entities or metrics, or ask for fewer buckets",
+                "entity",
+            )
+
+    def _raw(self, key: Key) -> SeriesResult:
+        collector, tracker = self._collectors[key]
+        times, values = collector.samples()
+        values = _rounded(key[1], values)
+        idle: Floats | None = None
+        if BY_NAME[key[1]].kind == "ratio":
+            idle = np.where(np.isnan(values), np.nan, values < self._query.idle_below).astype(np.float64)
+        return SeriesResult(*key, times / 1e6, values, values, values, idle, tracker.finish())
+
+    def _bucketed(self, key: Key) -> SeriesResult:
+        collector, tracker = self._collectors[key]
+        folded = collector.fold()
+        mean, low, high = (_rounded(key[1], v) for v in (folded.mean, folded.minimum, folded.maximum))
+        return SeriesResult(*key, self._span.starts_ms, mean, low, high, folded.idle_share, tracker.finish())
+
+
+async def query_series(database: Database, host: Host, query: SeriesQuery, now_ns: int, live: bool) -> SeriesSet:
+    """Series of a host. Raises UnprocessableError for more than fits into one answer.
+
+    The end of a live host's data is what it has sent so far: the batch that is still open is not missing.
+    """
+    _check(query)
+    span = Span(query.start_ns, query.end_ns, query.buckets)
+    data_end_ns = min(query.end_ns, host.last_data_ns if live else now_ns)
+    gatherer = _Gatherer(query, span, max(data_end_ns, query.start_ns))
+    pages = read_series(database, host.id, query.start_ns, query.end_ns, query.selection)
+    async with aclosing(pages):
+        async for page in pages:
+            await asyncio.to_thread(gatherer.add, page.groups)
+    gatherer.expect(_named(query.selection))
+    return await asyncio.to_thread(gatherer.result)
+
+
+def _check(query: SeriesQuery) -> None:
+    if not 1 <= query.buckets <= MAX_BUCKETS:
+        raise MalformedError(f"buckets must be 1 to {MAX_BUCKETS}, not {query.buckets}", "buckets")
+    for metric in sorted(query.selection.metrics - BY_NAME.keys()):
+        near = get_close_matches(metric, BY_NAME, n=1)
+        hint = f"did you mean {near[0]}?" if near else "GET /api/v1/catalog lists them"
+        raise MalformedError(f"there is no metric {metric[:100]!r}; {hint}", "metric")
+
+
+def _named(selection: Selection) -> list[Key]:
+    """Series that the request names in full."""
+    exact = [pattern for pattern in selection.entities if not pattern.endswith("*")]
+    return [
+        (entity, metric)
+        for entity in exact
+        for metric in selection.metrics
+        if BY_NAME[metric].entity == entity.partition(":")[0]
+    ]
+
+
+def _rounded(metric: str, values: npt.NDArray[np.float64]) -> Floats:
+    """Values to a tenth of their quantum: what lies below is noise of the arithmetic, and costs bytes in JSON."""
+    decimals = 1 - int(np.floor(np.log10(BY_NAME[metric].quantum)))
+    return np.round(values, max(0, decimals))

@@ -1,0 +1,135 @@
+"""Opening the database: engine, transactions and the schema at its newest version.
+
+Contract: ``read()`` gives a snapshot, ``write()`` one transaction that is committed when the block ends without an
+error and rolled back otherwise. SQLite has one writer; ``write()`` queues for it within the process and takes the
+file's write lock at once (BEGIN IMMEDIATE), so that no transaction fails half-way because it began as a reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+
+from gapscope_backend.errors import StoreError
+
+_WRITE_OPTION = "gapscope_write"
+
+# An acknowledgement means committed and the agent then forgets the batch, so a commit must survive a power cut:
+# synchronous=FULL (WAL with NORMAL may lose the last commits then). One batch a host every 5 s makes that cheap.
+_SQLITE_PRAGMAS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA busy_timeout=10000",
+    "PRAGMA foreign_keys=ON",
+)
+
+log = logging.getLogger(__name__)
+
+
+class Database:
+    """An open database. Close it with ``close``."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._reader = async_sessionmaker(engine, expire_on_commit=False)
+        self._writer_engine = engine.execution_options(**{_WRITE_OPTION: True})
+        self._writer = async_sessionmaker(self._writer_engine, expire_on_commit=False)
+        self._write_lock = asyncio.Lock()
+
+    @property
+    def dialect(self) -> str:
+        """``sqlite`` or ``postgresql``."""
+        return self.engine.dialect.name
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncSession]:
+        """Give a session over one snapshot; nothing done in it is kept."""
+        async with self._reader() as session:
+            yield session
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncSession]:
+        """Give a session in one write transaction: committed at the end of the block, or nothing of it."""
+        async with self._write_lock, self._writer() as session, session.begin():
+            yield session
+
+    async def upgrade(self) -> None:
+        """Bring the schema to its newest version."""
+        async with self._write_lock, self._writer_engine.begin() as connection:
+            await connection.run_sync(_upgrade)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.engine.dispose()
+
+
+def sqlite_url(path: Path) -> str:
+    """Address of an SQLite database in a file."""
+    return f"sqlite+aiosqlite:///{path}"
+
+
+def migration_config(connection: Connection) -> Config:
+    """Alembic's configuration for the versions inside the installed package, on an open connection."""
+    config = Config()
+    config.set_main_option("script_location", str(files("gapscope_migrations")).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+async def open_database(url: str) -> Database:
+    """Open the database at ``url`` and bring its schema up to date.
+
+    Raises StoreError where it cannot be opened or its schema is newer than this program.
+    """
+    database = Database(_create_engine(url))
+    try:
+        await database.upgrade()
+    except (SQLAlchemyError, OSError) as error:
+        await database.close()
+        raise StoreError(f"cannot open the database {make_url(url).render_as_string()}: {error}") from error
+    except Exception:
+        await database.close()
+        raise
+    return database
+
+
+def _create_engine(url: str) -> AsyncEngine:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return create_async_engine(parsed, pool_pre_ping=True)
+    if parsed.database and parsed.database != ":memory:":
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = create_async_engine(parsed)
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver starts no transactions of its own; _begin_sqlite does
+    cursor = connection.cursor()
+    for pragma in _SQLITE_PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITE_OPTION, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _upgrade(connection: Connection) -> None:
+    command.upgrade(migration_config(connection), "head")

@@ -1,0 +1,163 @@
+"""Writing a batch: everything of it in one transaction, or, when it had been stored before, nothing."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import msgspec
+from gapscope_agent.wire import Batch
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.latest import Latest, decode_latest, encode_latest, merge_latest
+from gapscope_backend.store.models import Entity, Event, Host, HostLatest, IngestHot
+from gapscope_backend.store.upsert import insert
+
+PLAIN = "msgpack"
+DEFLATED = "msgpack+zlib"
+
+
+@dataclass(frozen=True)
+class CheckedBatch:
+    """A batch that was validated to the last value: its parts, its bytes for the store, its newest values."""
+
+    batch: Batch
+    encoding: str
+    payload: bytes
+    latest: Latest
+
+
+def pack(payload: bytes) -> tuple[str, bytes]:
+    """Encoding and bytes under which a batch is kept: the text in it (entities, frames) deflates to a third."""
+    deflated = zlib.compress(payload, 1)
+    return (DEFLATED, deflated) if len(deflated) < len(payload) else (PLAIN, payload)
+
+
+def unpack(encoding: str, payload: bytes) -> bytes:
+    """The msgpack of a stored batch."""
+    return zlib.decompress(payload) if encoding == DEFLATED else payload
+
+
+async def store_batch(database: Database, checked: CheckedBatch, now_ns: int) -> bool:
+    """Store a batch in one transaction. Returns False, having changed nothing but "last seen", for a duplicate."""
+    batch = checked.batch
+    async with database.write() as session:
+        host = await _host_row(session, batch, now_ns)
+        row = {
+            "host_id": host.id,
+            "run_id": batch.run_id,
+            "sequence": batch.sequence,
+            "t0_ns": batch.start_ns,
+            "t1_ns": batch.end_ns,
+            "received_ns": now_ns,
+            "encoding": checked.encoding,
+            "payload": checked.payload,
+        }
+        statement = insert(database.dialect, IngestHot).values(row).on_conflict_do_nothing()
+        added = await session.execute(statement.returning(IngestHot.sequence))
+        host.last_seen_ns = max(host.last_seen_ns, now_ns)
+        if added.first() is None:
+            return False
+        _renew_host(host, batch)
+        await _store_entities(session, host.id, batch)
+        await _store_events(session, host.id, batch, now_ns)
+        await _store_latest(session, host.id, checked)
+    return True
+
+
+async def _host_row(session: AsyncSession, batch: Batch, now_ns: int) -> Host:
+    host = await session.scalar(select(Host).where(Host.name == batch.host))
+    if host is None:
+        host = Host(
+            name=batch.host,
+            recorded=batch.recorded,
+            agent_version=batch.agent_version,
+            labels={},
+            accounting={},
+            has_stacks=False,
+            first_seen_ns=now_ns,
+            last_seen_ns=now_ns,
+            first_data_ns=batch.start_ns,
+            last_data_ns=batch.end_ns,
+        )
+        session.add(host)
+        await session.flush()
+    return host
+
+
+def _renew_host(host: Host, batch: Batch) -> None:
+    """What a late batch tells of an earlier time does not replace what is known of a later one."""
+    if batch.end_ns >= host.last_data_ns:
+        host.recorded = batch.recorded
+        host.agent_version = batch.agent_version
+        host.labels = dict(batch.labels)
+        host.accounting = msgspec.to_builtins(batch.accounting)
+    host.first_data_ns = min(host.first_data_ns, batch.start_ns)
+    host.last_data_ns = max(host.last_data_ns, batch.end_ns)
+    host.has_stacks = host.has_stacks or bool(batch.samples)
+
+
+async def _store_entities(session: AsyncSession, host_id: int, batch: Batch) -> None:
+    facts = {entity.key: entity for entity in batch.entities}
+    keys = facts.keys() | {group.entity for group in batch.groups}
+    known: dict[str, Entity] = {}
+    ordered = sorted(keys)
+    for at in range(0, len(ordered), 500):  # below SQLite's limit of bound parameters
+        rows = await session.scalars(
+            select(Entity).where(Entity.host_id == host_id, Entity.key.in_(ordered[at : at + 500]))
+        )
+        known.update((row.key, row) for row in rows)
+    for key in ordered:
+        labels = facts[key].labels if key in facts else {}
+        row = known.get(key)
+        if row is None:
+            session.add(
+                Entity(
+                    host_id=host_id,
+                    key=key,
+                    kind=key.partition(":")[0],
+                    labels=labels,
+                    first_seen_ns=batch.start_ns,
+                    last_seen_ns=batch.end_ns,
+                )
+            )
+            continue
+        _renew_entity(row, labels, batch)
+
+
+def _renew_entity(row: Entity, labels: dict[str, str], batch: Batch) -> None:
+    newer = batch.end_ns >= row.last_seen_ns
+    merged = {**row.labels, **labels} if newer else {**labels, **row.labels}
+    if merged != row.labels:
+        row.labels = merged
+    row.first_seen_ns = min(row.first_seen_ns, batch.start_ns)
+    row.last_seen_ns = max(row.last_seen_ns, batch.end_ns)
+
+
+async def _store_events(session: AsyncSession, host_id: int, batch: Batch, now_ns: int) -> None:
+    session.add_all(
+        Event(
+            host_id=host_id,
+            run_id=batch.run_id,
+            sequence=batch.sequence,
+            position=position,
+            t_ns=event.t,
+            received_ns=now_ns,
+            kind=event.kind,
+            text=event.text,
+            entity=event.entity,
+        )
+        for position, event in enumerate(batch.events)
+    )
+
+
+async def _store_latest(session: AsyncSession, host_id: int, checked: CheckedBatch) -> None:
+    row = await session.get(HostLatest, host_id)
+    if row is None:
+        session.add(HostLatest(host_id=host_id, t_ns=checked.batch.end_ns, latest=encode_latest(checked.latest)))
+        return
+    merged = merge_latest(decode_latest(row.latest), checked.latest)
+    row.latest = encode_latest(merged)
+    row.t_ns = max(row.t_ns, checked.batch.end_ns)

@@ -1,0 +1,67 @@
+"""Newest value of each series of a host: entity to metric to (time in ns, value or None where it is missing)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+from gapscope_agent.catalog import BY_NAME
+from gapscope_agent.wire import DecodedGroup
+
+Point = tuple[int, float | None]
+Latest = dict[str, dict[str, Point]]
+
+# A series counts as current for three of its periods, and never less than this: one late batch is no gap.
+_MIN_AGE_NS = 30_000_000_000
+
+_DECODER = msgspec.msgpack.Decoder(Latest)
+
+
+def decode_latest(data: bytes) -> Latest:
+    """The newest values of a stored row."""
+    return _DECODER.decode(data)
+
+
+def encode_latest(latest: Latest) -> bytes:
+    """A row's bytes."""
+    return msgspec.msgpack.encode(latest)
+
+
+def latest_of_group(group: DecodedGroup) -> dict[str, Point]:
+    """The last sample of each column; it stays None where that sample is missing."""
+    time = int(group.times[-1])
+    points = ((metric, float(values[-1])) for metric, values in group.values.items())
+    return {metric: (time, None if np.isnan(value) else value) for metric, value in points}
+
+
+def collect_latest(groups: Iterable[DecodedGroup]) -> Latest:
+    """Newest values over all groups; an entity may have several groups of different periods."""
+    out: Latest = {}
+    for group in groups:
+        _lay_over(out.setdefault(group.entity, {}), latest_of_group(group))
+    return out
+
+
+def merge_latest(old: Latest, new: Latest) -> Latest:
+    """Newest of both, without series that have had no sample for three periods (a process that ended)."""
+    merged = {entity: dict(points) for entity, points in old.items()}
+    for entity, points in new.items():
+        _lay_over(merged.setdefault(entity, {}), points)
+    newest = max((time for points in merged.values() for time, _ in points.values()), default=0)
+    kept = {
+        entity: {metric: point for metric, point in points.items() if newest - point[0] <= _age_limit_ns(metric)}
+        for entity, points in merged.items()
+    }
+    return {entity: points for entity, points in kept.items() if points}
+
+
+def _lay_over(old: dict[str, Point], new: dict[str, Point]) -> None:
+    for metric, point in new.items():
+        if metric not in old or old[metric][0] <= point[0]:
+            old[metric] = point
+
+
+def _age_limit_ns(metric: str) -> int:
+    known = BY_NAME.get(metric)
+    return max(_MIN_AGE_NS, int(3e9 * known.period_seconds)) if known else 0

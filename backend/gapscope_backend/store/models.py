@@ -1,0 +1,148 @@
+"""The one set of tables, for every engine.
+
+Invariants: ``host_id`` comes first in every key of a per-host table, so that the same keys serve SQLite, PostgreSQL
+and Citus. Times are int64 nanoseconds since the epoch. Secrets are stored as SHA-256 only: all of them are random
+strings of 192 bits or more, for which a slow password hash would add nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, LargeBinary, MetaData, String
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Base(DeclarativeBase):
+    """Metadata of all tables; constraints carry fixed names so that migrations can speak of them."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {int: BigInteger, dict[str, Any]: JSON, dict[str, str]: JSON}  # noqa: RUF012
+
+
+class Host(Base):
+    """A host that an agent reports for. ``*_seen_ns`` is the server's clock, ``*_data_ns`` the data's own time."""
+
+    __tablename__ = "host"
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    name: Mapped[str] = mapped_column(String(255), unique=True)
+    recorded: Mapped[bool]
+    agent_version: Mapped[str] = mapped_column(String(512))
+    labels: Mapped[dict[str, str]]
+    accounting: Mapped[dict[str, Any]]
+    has_stacks: Mapped[bool]
+    first_seen_ns: Mapped[int]
+    last_seen_ns: Mapped[int]
+    first_data_ns: Mapped[int]
+    last_data_ns: Mapped[int]
+
+
+class Entity(Base):
+    """Who a series belongs to: a GPU, a core, a process, ...; ``labels`` are its facts as last told."""
+
+    __tablename__ = "entity"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(512), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    labels: Mapped[dict[str, str]]
+    first_seen_ns: Mapped[int]
+    last_seen_ns: Mapped[int]
+
+    __table_args__ = (Index(None, "host_id", "kind", "last_seen_ns"),)
+
+
+class IngestHot(Base):
+    """One batch as it was sent. The key makes a retry harmless.
+
+    ``payload`` is the msgpack of the batch under ``encoding`` (``msgpack`` or ``msgpack+zlib``). Retention goes by
+    ``received_ns``: a recording shown at its own, old time lives as long as anything else.
+    """
+
+    __tablename__ = "ingest_hot"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    sequence: Mapped[int] = mapped_column(primary_key=True)
+    t0_ns: Mapped[int]
+    t1_ns: Mapped[int]
+    received_ns: Mapped[int]
+    encoding: Mapped[str] = mapped_column(String(16))
+    payload: Mapped[bytes] = mapped_column(LargeBinary)
+
+    __table_args__ = (Index(None, "host_id", "t0_ns"), Index(None, "received_ns"))
+
+
+class Event(Base):
+    """Something that happened on a host; ``position`` is its place in its batch."""
+
+    __tablename__ = "event"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    sequence: Mapped[int] = mapped_column(primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    t_ns: Mapped[int]
+    received_ns: Mapped[int]
+    kind: Mapped[str] = mapped_column(String(512))
+    text: Mapped[str]
+    entity: Mapped[str] = mapped_column(String(512))
+
+    __table_args__ = (Index(None, "host_id", "t_ns"), Index(None, "received_ns"))
+
+
+class HostLatest(Base):
+    """Newest value of each series of a host: msgpack of entity to metric to (time, value), one upsert a batch."""
+
+    __tablename__ = "host_latest"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    t_ns: Mapped[int]
+    latest: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Token(Base):
+    """A token of an agent (``ingest``) or a program that reads (``read``); shown once, stored hashed."""
+
+    __tablename__ = "token"
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    name: Mapped[str] = mapped_column(String(255))
+    kind: Mapped[str] = mapped_column(String(16))
+    host_pattern: Mapped[str] = mapped_column(String(255))
+    prefix: Mapped[str] = mapped_column(String(16))
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created_ns: Mapped[int]
+    last_used_ns: Mapped[int | None]
+    revoked_ns: Mapped[int | None]
+
+
+class LoginSession(Base):
+    """A logged-in browser; the key is the hash of its cookie."""
+
+    __tablename__ = "login_session"
+
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    user: Mapped[str] = mapped_column(String(255))
+    created_ns: Mapped[int]
+    expires_ns: Mapped[int]
+
+
+class LoginToken(Base):
+    """A one-time login, good until ``expires_ns`` or its first use."""
+
+    __tablename__ = "login_token"
+
+    hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    created_ns: Mapped[int]
+    expires_ns: Mapped[int]
+    used_ns: Mapped[int | None]
