@@ -33,7 +33,7 @@ MIN_LEAD = 10.0
 """By how much (log likelihood) the best candidate must lead all that are more than 30 ms away."""
 NEIGHBOURHOOD_NS = 30_000_000
 WITNESS_WEIGHT = 20.0
-WITNESS_DISAGREEMENT_NS = 60_000_000
+WITNESS_DISAGREEMENT_NS = 30_000_000
 COUNTERS = ("graphics_util_pct", "sm_util_pct", "dram_bandwidth_util_pct")
 
 Floats = npt.NDArray[np.float64]

@@ -1,0 +1,125 @@
+"""Settings of the agent, from a TOML file and the environment (``GAPSCOPE_AGENT_<KEY>``, which wins).
+
+An unknown key is an error that names the nearest known one; units stand in the key names.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gapscope_agent.errors import AgentError
+from gapscope_agent.wire import HOST_PATTERN
+
+ENVIRONMENT_PREFIX = "GAPSCOPE_AGENT_"
+
+
+class ConfigError(AgentError):
+    """A setting is unknown or impossible; the message names it, its place and what would be right."""
+
+
+class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an operator can set; defaults suit one host beside its server."""
+
+    server: str = "http://127.0.0.1:8080"
+    """Address of the server, without a path."""
+    token: str | None = None
+    """Ingest token; ``token_file`` is better: it can be rotated and stands in no process list."""
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    """Certificates to trust in place of the system's, PEM."""
+    host: str = ""
+    """Name under which this host appears; empty: the system's host name."""
+    labels: dict[str, str] = {}
+    batch_seconds: float = 5.0
+    queue_max_bytes: int = 64 * 1024 * 1024
+    """Undelivered batches kept in memory; beyond it the oldest are dropped and counted."""
+    request_timeout_seconds: float = 30.0
+    retry_initial_seconds: float = 1.0
+    retry_max_seconds: float = 60.0
+    hold_seconds: float = 60.0
+    """Wait after an answer that a person has to fix (401, 403, 426); the queue is held meanwhile."""
+    flush_seconds: float = 3.0
+    """At a stop, time to deliver what is queued."""
+
+    def __post_init__(self) -> None:
+        if not re.match(r"https?://[^/\s]+/?$", self.server):
+            raise ConfigError(f"server = {self.server!r}: want http://HOST:PORT or https://HOST:PORT")
+        if self.host and not re.match(HOST_PATTERN, self.host):
+            raise ConfigError(f"host = {self.host!r}: letters, digits, '.', '_' and '-' only, at most 253")
+        for name in ("batch_seconds", "request_timeout_seconds", "retry_initial_seconds", "queue_max_bytes"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} = {getattr(self, name)}: want more than 0")
+        if self.batch_seconds > 60:
+            raise ConfigError(f"batch_seconds = {self.batch_seconds}: want at most 60")
+
+    @property
+    def host_name(self) -> str:
+        """The configured name, or the system's."""
+        return self.host or host_name_from(socket.gethostname())
+
+    def bearer(self) -> str | None:
+        """The token as it is now; ``token_file`` is read anew, so that a rotated token is picked up."""
+        if self.token_file is None:
+            return self.token
+        try:
+            return self.token_file.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise ConfigError(f"token_file {self.token_file}: {error.strerror or error}") from error
+
+
+KEYS = tuple(AgentConfig.__struct_fields__)
+
+
+def load_config(path: Path | None = None, environment: Mapping[str, str] | None = None) -> AgentConfig:
+    """Settings from the file, then the environment; ConfigError names what is wrong and where."""
+    settings: dict[str, Any] = {}
+    if path is not None:
+        settings.update(_from_file(path))
+    for name, value in (environment or {}).items():
+        if name.startswith(ENVIRONMENT_PREFIX):
+            key = name[len(ENVIRONMENT_PREFIX) :].lower()
+            _check_key(key, f"environment variable {name}", ENVIRONMENT_PREFIX, str.upper)
+            settings[key] = _labels(value, name) if key == "labels" else value
+    try:
+        return msgspec.convert(settings, AgentConfig, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path or 'environment'}: {error}") from error
+
+
+def host_name_from(text: str) -> str:
+    """A valid host name from any text: what is not allowed becomes a hyphen."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:253].strip("._-")
+    return name or "host"
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        settings = msgspec.toml.decode(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    for key in settings:
+        _check_key(key, f"{path}: {key}", "", str.lower)
+    return dict(settings)
+
+
+def _check_key(key: str, where: str, prefix: str, spell: Any) -> None:
+    if key not in KEYS:
+        nearest = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
+        advice = f"did you mean {prefix}{spell(nearest[0])}?" if nearest else f"known are {', '.join(KEYS)}"
+        raise ConfigError(f"{where}: there is no such setting; {advice}")
+
+
+def _labels(text: str, where: str) -> dict[str, str]:
+    pairs = [item.partition("=") for item in text.split(",") if item.strip()]
+    if any(not equals or not name.strip() for name, equals, _ in pairs):
+        raise ConfigError(f"environment variable {where}: want name=value,name=value")
+    return {name.strip(): value.strip() for name, _, value in pairs}
