@@ -33,6 +33,10 @@ class Grid:
         self.skipped += passed + (0 if in_time else 1)
         return in_time
 
+    def shift(self, seconds: float) -> None:
+        """Move all ticks from the next one on."""
+        self._first_ns += round(seconds * NS)
+
     def pass_over(self, until_ns: int) -> None:
         """Leave out the ticks before ``until_ns`` on purpose (back-off); they do not count as skipped."""
         if until_ns > self.due_ns:

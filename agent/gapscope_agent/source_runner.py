@@ -135,6 +135,9 @@ class SourceRunner:
             self._cpu_ns += cpu_ns
             self._first_ns = self._first_ns or started_ns
             self._last_ns = started_ns
+            if self.source.shift_seconds:
+                self.grid.shift(self.source.shift_seconds)
+                self.source.shift_seconds = 0.0
             if not failure:
                 self._back_off.succeed()
                 return self._change(OK, "")

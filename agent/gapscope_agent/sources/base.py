@@ -41,6 +41,9 @@ class Source(abc.ABC):
     deadline_seconds: ClassVar[float]
     phase_seconds: ClassVar[float] = 0.0
 
+    shift_seconds = 0.0
+    """Set by sample() to ask that its ticks move by this much from now on; the sampler puts it back to 0."""
+
     def __init__(self, context: Context) -> None:
         self.context = context
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from gapscope_agent.sources.proc_files import stat_if_alive
 
 COUNT = 15
+_KERNEL = 2
+"""kthreadd, the parent of the kernel's own threads."""
 PERIOD_NS = 5_000_000_000
 """Every process of the host is read for this, 15 us each."""
 
@@ -33,7 +35,7 @@ class BusiestProcesses:
         self._jiffies = {}
         for pid in pids:
             stat = stat_if_alive(self._proc, pid)
-            if stat is not None:
+            if stat is not None and _KERNEL not in (pid, stat.parent_pid):
                 self._jiffies[pid] = stat.user_jiffies + stat.system_jiffies
         used = {pid: jiffies - before.get(pid, 0) for pid, jiffies in self._jiffies.items()}
         self._chosen = sorted(used, key=lambda pid: (-used[pid], pid))[:COUNT]

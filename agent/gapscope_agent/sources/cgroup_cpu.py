@@ -7,9 +7,22 @@ has one is reported; with none anywhere, the process's own.
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from gapscope_agent.reading import CgroupCpu
 from gapscope_agent.sources.proc_files import read_bytes
+
+RESOLVE_LOOKS = 10
+"""Where the quota stands is looked up anew this often; the counters are read at every look."""
+
+
+class _Group(NamedTuple):
+    """Where the counters of a group stand. ``usage_file`` is version 1's; version 2 has it in ``stat_file``."""
+
+    path: str
+    quota_cores: float | None
+    stat_file: str
+    usage_file: str | None
 
 
 class CgroupReader:
@@ -17,19 +30,27 @@ class CgroupReader:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._looks = 0
+        self._groups: dict[bytes, _Group | None] = {}
         self._this_look: dict[bytes, CgroupCpu | None] = {}
 
     def begin_look(self) -> None:
         """Forget the figures of the last look."""
         self._this_look.clear()
+        if self._looks % RESOLVE_LOOKS == 0:
+            self._groups.clear()
+        self._looks += 1
 
     def read(self, membership: bytes) -> CgroupCpu | None:
         """The group of a process, from the content of its ``cgroup`` file. Raises OSError, ValueError, KeyError."""
         if membership not in self._this_look:
-            self._this_look[membership] = self._find(membership.decode("utf-8", "replace"))
+            if membership not in self._groups:
+                self._groups[membership] = self._find(membership.decode("utf-8", "replace"))
+            group = self._groups[membership]
+            self._this_look[membership] = _figures(group) if group is not None else None
         return self._this_look[membership]
 
-    def _find(self, membership: str) -> CgroupCpu | None:
+    def _find(self, membership: str) -> _Group | None:
         version_2: str | None = None
         for line in membership.splitlines():
             _, controllers, path = line.split(":", 2)
@@ -39,54 +60,55 @@ class CgroupReader:
                 version_2 = path
         return self._version_2(version_2) if version_2 is not None else None
 
-    def _version_2(self, path: str) -> CgroupCpu | None:
+    def _version_2(self, path: str) -> _Group:
         groups = _upward(path)
-        quotas = [(group, self._quota_2(group)) for group in groups]
+        quotas = ((group, _quota_2(self._root / group)) for group in groups)
         group, quota = next((pair for pair in quotas if pair[1] is not None), (groups[0], None))
-        stat = _pairs(self._root / group / "cpu.stat")
-        return CgroupCpu(
-            path="/" + group,
-            usage_us=stat["usage_usec"],
-            periods=stat.get("nr_periods", 0),
-            throttled_periods=stat.get("nr_throttled", 0),
-            throttled_us=stat.get("throttled_usec", 0),
-            quota_cores=quota,
-        )
+        return _Group("/" + group, quota, f"{self._root / group}/cpu.stat", None)
 
-    def _quota_2(self, group: str) -> float | None:
-        try:
-            quota, period = read_bytes(self._root / group / "cpu.max").split()
-        except (OSError, ValueError):
-            return None  # the root group has no such file
-        return None if quota == b"max" else int(quota) / int(period)
-
-    def _version_1(self, controllers: str, path: str) -> CgroupCpu | None:
+    def _version_1(self, controllers: str, path: str) -> _Group | None:
         mount = next((name for name in (controllers, "cpu,cpuacct", "cpu") if (self._root / name).is_dir()), None)
         if mount is None:
             return None
-        groups = [f"{mount}/{group}" for group in _upward(path)]
-        quotas = [(group, self._quota_1(group)) for group in groups]
+        cpu, groups = self._root / mount, _upward(path)
+        quotas = ((group, _quota_1(cpu / group)) for group in groups)
         group, quota = next((pair for pair in quotas if pair[1] is not None), (groups[0], None))
-        stat = _pairs(self._root / group / "cpu.stat")
-        usage_file = self._root / group.replace(mount, "cpuacct", 1) / "cpuacct.usage"
-        if not usage_file.exists():
-            usage_file = self._root / group / "cpuacct.usage"
-        return CgroupCpu(
-            path="/" + group.partition("/")[2],
-            usage_us=int(read_bytes(usage_file)) // 1000,
-            periods=stat["nr_periods"],
-            throttled_periods=stat["nr_throttled"],
-            throttled_us=stat["throttled_time"] // 1000,
-            quota_cores=quota,
-        )
+        accounting = cpu if (cpu / group / "cpuacct.usage").exists() else self._root / "cpuacct"
+        return _Group("/" + group, quota, f"{cpu / group}/cpu.stat", f"{accounting / group}/cpuacct.usage")
 
-    def _quota_1(self, group: str) -> float | None:
-        try:
-            quota = int(read_bytes(self._root / group / "cpu.cfs_quota_us"))
-            period = int(read_bytes(self._root / group / "cpu.cfs_period_us"))
-        except (OSError, ValueError):
-            return None
-        return quota / period if quota > 0 else None
+
+def _figures(group: _Group) -> CgroupCpu:
+    pairs = (line.split() for line in read_bytes(group.stat_file).splitlines())
+    stat = {name: int(value) for name, value in pairs}
+    if group.usage_file is None:
+        usage_us, throttled_us = stat[b"usage_usec"], stat.get(b"throttled_usec", 0)
+    else:
+        usage_us, throttled_us = int(read_bytes(group.usage_file)) // 1000, stat[b"throttled_time"] // 1000
+    return CgroupCpu(
+        path=group.path,
+        usage_us=usage_us,
+        periods=stat.get(b"nr_periods", 0),
+        throttled_periods=stat.get(b"nr_throttled", 0),
+        throttled_us=throttled_us,
+        quota_cores=group.quota_cores,
+    )
+
+
+def _quota_2(folder: Path) -> float | None:
+    try:
+        quota, period = read_bytes(folder / "cpu.max").split()
+    except (OSError, ValueError):
+        return None  # the root group has no such file
+    return None if quota == b"max" else int(quota) / int(period)
+
+
+def _quota_1(folder: Path) -> float | None:
+    try:
+        quota = int(read_bytes(folder / "cpu.cfs_quota_us"))
+        period = int(read_bytes(folder / "cpu.cfs_period_us"))
+    except (OSError, ValueError):
+        return None
+    return quota / period if quota > 0 else None
 
 
 def _upward(path: str) -> list[str]:
@@ -95,8 +117,3 @@ def _upward(path: str) -> list[str]:
     if ".." in pure.parts:
         return [""]
     return ["" if str(group) == "." else str(group) for group in (pure, *pure.parents)]
-
-
-def _pairs(path: Path) -> dict[str, int]:
-    pairs = (line.split() for line in read_bytes(path).decode().splitlines())
-    return {name: int(value) for name, value in pairs}

@@ -14,8 +14,8 @@ from gapscope_agent.reading import Cpu, Reading
 from gapscope_agent.sources.base import Source
 
 _FIELDS = 8
-_BUFFER_BYTES = 1024 * 1024
-"""The file of a host with hundreds of cores is some 100 kB, most of it interrupt counts."""
+_FIRST_BUFFER_BYTES = 16 * 1024
+"""Grows to the size of the file, most of which is interrupt counts: some 100 kB with hundreds of cores."""
 
 
 class CpuJiffies(Source):
@@ -36,13 +36,15 @@ class CpuJiffies(Source):
             self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise SourceUnavailableError(f"{path} cannot be opened ({error.strerror}).") from error
+        self._buffer_bytes = _FIRST_BUFFER_BYTES
         self._known: list[list[int]] = []
 
     def sample(self, now_ns: int, mono_ns: int) -> Sequence[Reading]:
         """One reading with all cores."""
         if self._descriptor is None:
             raise SourceUnavailableError("The source is not open.")
-        data = os.pread(self._descriptor, _BUFFER_BYTES, 0)
+        while len(data := os.pread(self._descriptor, self._buffer_bytes, 0)) == self._buffer_bytes:
+            self._buffer_bytes *= 2
         for core, jiffies in _cores(data):
             while len(self._known) <= core:
                 self._known.append([0] * _FIELDS)

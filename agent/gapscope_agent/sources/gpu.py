@@ -11,10 +11,15 @@ from typing import Any
 
 from gapscope_agent.errors import DriverLostError
 from gapscope_agent.nvml.failure import FUNCTION_NOT_FOUND, Failure
-from gapscope_agent.nvml.gpm import GpmCounters
+from gapscope_agent.nvml.gpm import NOT_RENEWED, GpmCounters
 from gapscope_agent.nvml.session import Device, Session
 from gapscope_agent.reading import Gpu, Reading
 from gapscope_agent.sources.base import GpuSource
+
+SHIFT_SECONDS = 0.03
+SHIFT_EVERY_NS = 10_000_000_000
+"""Ticks that fall on the moment at which the driver renews the counters see some renewals twice and some not at all.
+Moving away from that moment ends it; several GPUs may disagree, so not too often."""
 
 _REASONS = "nvmlDeviceGetCurrentClocksEventReasons"
 _REASONS_BEFORE_535 = "nvmlDeviceGetCurrentClocksThrottleReasons"
@@ -34,6 +39,7 @@ class GpuFigures(GpuSource):
         _, failure = session.ask(_REASONS, session.devices[0].handle)
         too_old = failure is not None and failure.code == FUNCTION_NOT_FOUND
         self._reasons_call = _REASONS_BEFORE_535 if too_old else _REASONS
+        self._shifted_ns = -SHIFT_EVERY_NS
         self._temperature_sensor = session.constant("NVML_TEMPERATURE_GPU")
         self._sm_clock = session.constant("NVML_CLOCK_SM")
         self._memory_clock = session.constant("NVML_CLOCK_MEM")
@@ -41,10 +47,13 @@ class GpuFigures(GpuSource):
     def sample_session(self, session: Session, now_ns: int, mono_ns: int) -> Sequence[Reading]:
         """All snapshots first, so that the GPUs are seen at one moment; the slower arithmetic after."""
         failures = [self._counters[device.index].snapshot(mono_ns) for device in session.devices]
-        return [
+        readings = [
             self._look(session, device, failure, now_ns, mono_ns)
             for device, failure in zip(session.devices, failures, strict=True)
         ]
+        if any(reading.missing.get("gpm") == NOT_RENEWED for reading in readings):
+            self._move_away(mono_ns)
+        return readings
 
     def close(self) -> None:
         """Free the snapshots."""
@@ -52,6 +61,11 @@ class GpuFigures(GpuSource):
             for counters in self._counters.values():
                 counters.close()
         super().close()
+
+    def _move_away(self, mono_ns: int) -> None:
+        if mono_ns - self._shifted_ns >= SHIFT_EVERY_NS:
+            self._shifted_ns = mono_ns
+            self.shift_seconds = SHIFT_SECONDS
 
     def _look(self, session: Session, device: Device, snapshot: Failure | None, now_ns: int, mono_ns: int) -> Gpu:
         missing: dict[str, str] = {}

@@ -6,6 +6,7 @@ number, so that a PID that is used anew is never mistaken for the old process.
 
 from __future__ import annotations
 
+import functools
 import os
 import pwd
 from pathlib import Path
@@ -35,6 +36,9 @@ class TrackedProcess:
         self._folder = proc / str(pid)
         self._redact = redact_command
         self._threads = ThreadReader(self._folder)
+        self._raw_command: bytes | None = None
+        self._shown_command = ""
+        self._user = _user_name(os.stat(self._folder).st_uid)
         self._stat_file = os.open(self._folder / "stat", os.O_RDONLY | os.O_CLOEXEC)
         try:
             self._status_file = os.open(self._folder / "status", os.O_RDONLY | os.O_CLOEXEC)
@@ -71,10 +75,10 @@ class TrackedProcess:
         """What is read once a second. What is refused or absent stands in ``missing``."""
         missing: dict[str, str] = {}
         process.command = self._command()
-        process.user = _user_name(os.stat(self._folder).st_uid)
+        process.user = self._user
         process.io = self._io(missing)
         try:
-            process.cgroup = cgroups.read(read_bytes(self._folder / "cgroup"))
+            process.cgroup = cgroups.read(read_bytes(f"{self._folder}/cgroup"))
             if process.cgroup is None:
                 missing["cgroup"] = "the process is in no group that accounts CPU"
         except (OSError, ValueError, KeyError) as error:
@@ -87,15 +91,21 @@ class TrackedProcess:
         os.close(self._stat_file)
         os.close(self._status_file)
 
-    def _command(self) -> str | None:
-        words = parse_command(read_bytes(self._folder / "cmdline"))
+    def _command(self) -> str:
+        raw = read_bytes(f"{self._folder}/cmdline")
+        if raw != self._raw_command:  # redaction costs ten times the reading, and exec is rare
+            self._raw_command = raw
+            self._shown_command = self._show(parse_command(raw))
+        return self._shown_command
+
+    def _show(self, words: list[str]) -> str:
         if not words:
             return f"[{self.stat().name}]"  # a kernel thread, written as ps does
         return " ".join(redact(words) if self._redact else words)[:MAX_COMMAND_CHARACTERS]
 
     def _io(self, missing: dict[str, str]) -> ProcessIo | None:
         try:
-            io = parse_io(read_bytes(self._folder / "io"))
+            io = parse_io(read_bytes(f"{self._folder}/io"))
             return ProcessIo(io["rchar"], io["wchar"], io["read_bytes"], io["write_bytes"])
         except PermissionError:
             missing["io"] = "the process belongs to another user, and the kernel tells its I/O only to that user"
@@ -104,6 +114,7 @@ class TrackedProcess:
         return None
 
 
+@functools.lru_cache(maxsize=1024)
 def _user_name(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
