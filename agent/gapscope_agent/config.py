@@ -6,9 +6,10 @@ An unknown key is an error that names the nearest known one; units stand in the 
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,8 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     token_file: Path | None = None
     ca_file: Path | None = None
     """Certificates to trust in place of the system's, PEM."""
-    host: str = ""
-    """Name under which this host appears; empty: the system's host name."""
+    host: str = msgspec.field(default_factory=lambda: default_host_name())
+    """Name under which this host appears; the system's host name where none is set."""
     labels: dict[str, str] = {}
     batch_seconds: float = 5.0
     queue_max_bytes: int = 64 * 1024 * 1024
@@ -51,18 +52,13 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def __post_init__(self) -> None:
         if not re.match(r"https?://[^/\s]+/?$", self.server):
             raise ConfigError(f"server = {self.server!r}: want http://HOST:PORT or https://HOST:PORT")
-        if self.host and not re.match(HOST_PATTERN, self.host):
+        if not re.match(HOST_PATTERN, self.host):
             raise ConfigError(f"host = {self.host!r}: letters, digits, '.', '_' and '-' only, at most 253")
         for name in ("batch_seconds", "request_timeout_seconds", "retry_initial_seconds", "queue_max_bytes"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} = {getattr(self, name)}: want more than 0")
         if self.batch_seconds > 60:
             raise ConfigError(f"batch_seconds = {self.batch_seconds}: want at most 60")
-
-    @property
-    def host_name(self) -> str:
-        """The configured name, or the system's."""
-        return self.host or host_name_from(socket.gethostname())
 
     def bearer(self) -> str | None:
         """The token as it is now; ``token_file`` is read anew, so that a rotated token is picked up."""
@@ -77,20 +73,35 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 KEYS = tuple(AgentConfig.__struct_fields__)
 
 
-def load_config(path: Path | None = None, environment: Mapping[str, str] | None = None) -> AgentConfig:
-    """Settings from the file, then the environment; ConfigError names what is wrong and where."""
-    settings: dict[str, Any] = {}
-    if path is not None:
-        settings.update(_from_file(path))
-    for name, value in (environment or {}).items():
+def load_config(
+    path: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    server: str | None = None,
+    token_file: Path | None = None,
+    host: str | None = None,
+) -> AgentConfig:
+    """Settings from the file, over them the environment (default: the process's), over both the arguments.
+
+    ConfigError names what is wrong and where.
+    """
+    settings: dict[str, Any] = {} if path is None else _from_file(path)
+    for name, value in (os.environ if environment is None else environment).items():
         if name.startswith(ENVIRONMENT_PREFIX):
             key = name[len(ENVIRONMENT_PREFIX) :].lower()
             _check_key(key, f"environment variable {name}", ENVIRONMENT_PREFIX, str.upper)
             settings[key] = _labels(value, name) if key == "labels" else value
+    given = {"server": server, "token_file": token_file and str(token_file), "host": host}
+    settings.update((key, value) for key, value in given.items() if value is not None)
     try:
         return msgspec.convert(settings, AgentConfig, strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path or 'environment'}: {error}") from error
+        raise ConfigError(f"{path or 'settings'}: {error}") from error
+
+
+def default_host_name() -> str:
+    """The system's host name, as a valid one."""
+    return host_name_from(socket.gethostname())
 
 
 def host_name_from(text: str) -> str:
@@ -111,7 +122,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     return dict(settings)
 
 
-def _check_key(key: str, where: str, prefix: str, spell: Any) -> None:
+def _check_key(key: str, where: str, prefix: str, spell: Callable[[str], str]) -> None:
     if key not in KEYS:
         nearest = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
         advice = f"did you mean {prefix}{spell(nearest[0])}?" if nearest else f"known are {', '.join(KEYS)}"

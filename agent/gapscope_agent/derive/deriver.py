@@ -35,6 +35,8 @@ from gapscope_agent.reading import (
 )
 from gapscope_agent.wire import Entity, Event
 
+LIVE_KINDS = ("host", "gpu:", "core:")
+
 
 @dataclass(frozen=True)
 class Derived:
@@ -99,7 +101,19 @@ class Deriver:
         entities = [Entity(key, key.partition(":")[0], facts) for key, facts in labels.items()]
         derived = Derived(groups, entities, self._stacks, self._events)
         self._stacks, self._events = [], []
+        self._gpu_processes.drained()
         return derived
+
+    def newest(self, since_ns: int) -> tuple[int, dict[str, dict[str, float]]]:
+        """Newest row (its time in ns) and values, by entity, of the host, its GPUs, cores and GPU processes."""
+        owners = {f"process:{pid}" for pid in self._gpu_processes.owners}
+        found = self._tables.newest(since_ns, lambda key: key.startswith(LIVE_KINDS) or key in owners)
+        t = max((t for t, _ in found.values()), default=0)
+        return t, {entity: values for entity, (_, values) in found.items()}
+
+    def note(self, event: Event) -> None:
+        """Add an event that comes from no reading."""
+        self._events.append(event)
 
     def _add_gpu(self, facts: GpuFacts) -> None:
         self._keys[facts.index] = facts.key

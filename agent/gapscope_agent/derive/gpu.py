@@ -77,7 +77,7 @@ class GpuDeriver:
         missing = reading.missing
         _put(values, reasons, "pcie_link_generation", reading.generation, 1.0, missing.get("generation", "no_number"))
         _put(values, reasons, "pcie_link_width_lanes", reading.width, 1.0, missing.get("width", "no_number"))
-        self._tables.label(self._key, pcie_generation=reading.max_generation, pcie_width=reading.max_width)
+        self._tables.label(self._key, pcie_max_generation=reading.max_generation, pcie_max_width=reading.max_width)
         self._tables.table(self._key, "link").append(reading.t, values, reasons)
 
     def feed_violation(self, reading: GpuViolation) -> None:
@@ -113,17 +113,22 @@ class GpuDeriver:
 
 def gpu_labels(facts: GpuFacts) -> dict[str, str | float | None]:
     """Labels of a GPU entity, units in the names; PCIe figures are the maxima of the link."""
-    power, clock = facts.power_limit_milliwatts, facts.max_sm_clock_mhz
+    power = facts.power_limit_milliwatts
     return {
         "index": facts.index,
         "name": facts.name,
         "uuid": facts.uuid,
         "memory_total_bytes": facts.memory_total_bytes,
         "power_limit_watts": None if power is None else power / 1e3,
-        "max_sm_clock_hertz": None if clock is None else clock * 1_000_000,
-        "pcie_generation": facts.pcie.max_generation if facts.pcie else None,
-        "pcie_width": facts.pcie.max_width if facts.pcie else None,
+        "max_sm_clock_hertz": _hertz(facts.max_sm_clock_mhz),
+        "max_memory_clock_hertz": _hertz(facts.max_memory_clock_mhz),
+        "pcie_max_generation": facts.pcie.max_generation if facts.pcie else None,
+        "pcie_max_width": facts.pcie.max_width if facts.pcie else None,
     }
+
+
+def _hertz(mhz: int | None) -> int | None:
+    return None if mhz is None else mhz * 1_000_000
 
 
 def _put(

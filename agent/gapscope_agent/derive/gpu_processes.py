@@ -26,6 +26,17 @@ class GpuProcessesDeriver:
         self._in_tree = in_tree
         self._round: dict[int, GpuProcesses] = {}
         self._owned: dict[int, set[str]] = {}
+        self._holders: dict[int, set[int]] = {}
+        self._newest: dict[int, set[int]] = {}
+
+    @property
+    def owners(self) -> frozenset[int]:
+        """Pids that hold a context on some GPU now."""
+        return frozenset(pid for pids in self._newest.values() for pid in pids)
+
+    def drained(self) -> None:
+        """A new batch begins: its owners are those of now, and those still to come."""
+        self._holders = {gpu: set(pids) for gpu, pids in self._newest.items()}
 
     def feed(self, reading: GpuProcesses) -> None:
         """Add the count of this GPU, and the rows of the processes when the round is complete."""
@@ -35,6 +46,10 @@ class GpuProcessesDeriver:
             count = {"gpu_processes_count": math.nan}
             reasons = {"gpu_processes_count": reading.missing["processes"]}
         self._tables.table(self._keys[reading.gpu], "processes").append(reading.t, count, reasons)
+        self._newest[reading.gpu] = {process.pid for process in reading.processes}
+        during = self._holders.setdefault(reading.gpu, set())
+        during.update(self._newest[reading.gpu])
+        self._tables.label(self._keys[reading.gpu], owners=",".join(map(str, sorted(during))))
         if reading.gpu in self._round:
             self._finish()
         self._round[reading.gpu] = reading

@@ -81,7 +81,12 @@ class ProcessesDeriver:
         followed.start_jiffies = followed.start_jiffies if start is None else start
         key = f"process:{process.pid}"
         self._tables.label(
-            key, pid=process.pid, parent_pid=process.parent_pid, command=process.command, user=process.user
+            key,
+            pid=process.pid,
+            parent_pid=process.parent_pid,
+            command=process.command,
+            user=process.user,
+            start_jiffies=start,
         )
         return followed
 

@@ -7,7 +7,7 @@ repetition, and opens a new group when the wall clock was set back.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,7 @@ class Table:
     def __init__(self, entity: str) -> None:
         self.entity = entity
         self.last_t: int | None = None
+        self.newest: Mapping[str, float] = {}
         self._closed: list[DerivedGroup] = []
         self._clear()
 
@@ -55,6 +56,7 @@ class Table:
         position = len(self._times)
         self._times.append(t)
         self.last_t = t
+        self.newest = values
         for metric, value in values.items():
             column = self._columns.setdefault(metric, [])
             if len(column) < position:
@@ -109,6 +111,15 @@ class Tables:
         """Set facts of an entity; a None changes nothing."""
         known = self.labels.setdefault(entity, {})
         known.update((name, str(value)) for name, value in labels.items() if value is not None)
+
+    def newest(self, since_ns: int, wanted: Callable[[str], bool]) -> dict[str, tuple[int, dict[str, float]]]:
+        """Newest values of the wanted entities whose last row is not older than ``since_ns``, with its time."""
+        found: dict[str, tuple[int, dict[str, float]]] = {}
+        for (entity, _), table in self._tables.items():
+            if table.last_t is not None and table.last_t >= since_ns and wanted(entity):
+                t, values = found.get(entity, (0, {}))
+                found[entity] = (max(t, table.last_t), {**values, **table.newest})
+        return found
 
     def forget(self, entity: str) -> None:
         """The entity is gone: drop its tables and labels once its last rows are drained."""

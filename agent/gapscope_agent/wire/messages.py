@@ -66,7 +66,19 @@ class Group(msgspec.Struct):
 
 class Entity(msgspec.Struct):
     """Who a series belongs to: ``host``, ``gpu:<uuid>``, ``core:<n>``, ``process:<pid>``, ``thread:<pid>/<tid>``,
-    ``disk:<name>``, ``net:<name>``, ``cgroup:<path>``; labels are its facts as text."""
+    ``disk:<name>``, ``net:<name>``, ``cgroup:<path>``; labels are its facts as text, numbers in decimal.
+
+    An entity's labels in a later batch are laid over those of an earlier one. Known labels (all optional), by kind:
+
+    - host: ``logical_cpus``, ``kernel``, ``memory_total_bytes``, ``driver_version``
+    - gpu: ``index``, ``name``, ``uuid``, ``memory_total_bytes``, ``power_limit_watts``, ``max_sm_clock_hertz``,
+      ``max_memory_clock_hertz``, ``pcie_max_generation``, ``pcie_max_width``; ``owners``: pids that hold a context
+      on it during this batch, separated by commas
+    - process: ``pid``, ``parent_pid``, ``command``, ``user``, ``start_jiffies``; ``owner_of``: keys of the GPUs on
+      which it has held a context, separated by commas
+    - thread: ``pid``, ``tid``, ``name``
+    - core: ``index``; disk, net: ``name``; cgroup: ``path``
+    """
 
     key: Name
     kind: Name

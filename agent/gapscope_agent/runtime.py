@@ -1,0 +1,77 @@
+"""The running agent: sources -> pipeline -> shipper, and the live view beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+
+import psutil
+
+from gapscope_agent.accounting import Ledger
+from gapscope_agent.batch import BatchBuilder
+from gapscope_agent.config import AgentConfig
+from gapscope_agent.delivery import delivering
+from gapscope_agent.pipeline import Pipeline
+from gapscope_agent.sampler import Sampler, probe
+from gapscope_agent.shipper import Shipper
+from gapscope_agent.sources import Context, build_sources
+
+PUMP_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class OwnCost:
+    """What this process costs, from one batch to the next."""
+
+    def __init__(self) -> None:
+        self._process = psutil.Process()
+        self._cpu, self._at = self._cpu_seconds(), time.monotonic()
+
+    def _cpu_seconds(self) -> float:
+        times = self._process.cpu_times()
+        return float(times.user + times.system)
+
+    def read(self) -> dict[str, float]:
+        """Cores used since the last call, and resident memory now."""
+        cpu, at = self._cpu_seconds(), time.monotonic()
+        cores = (cpu - self._cpu) / max(at - self._at, 1e-3)
+        self._cpu, self._at = cpu, at
+        return {"agent_cpu_cores": cores, "agent_resident_bytes": float(self._process.memory_info().rss)}
+
+
+async def run_agent(config: AgentConfig, stop: asyncio.Event) -> None:
+    """Sample this host and send what it tells, until ``stop``."""
+    context = Context()
+    origin = await asyncio.to_thread(probe, context)
+    ledger = Ledger()
+    shipper = Shipper(config, ledger)
+    builder = BatchBuilder(config.host, config.labels, ledger)
+    pipeline = Pipeline(origin, builder, shipper, time.time_ns)
+    sampler = Sampler(build_sources(context), pipeline.put)
+    log.info("host %s, %d GPUs, server %s", config.host, len(origin.gpus), config.server)
+    sampler.start()
+    try:
+        async with delivering(config, shipper, lambda: pipeline.live_frame(config.host)):
+            await _turn(config, pipeline, stop)
+            await asyncio.to_thread(sampler.stop)
+            pipeline.close_batch()
+    finally:
+        await asyncio.to_thread(sampler.stop)
+
+
+async def _turn(config: AgentConfig, pipeline: Pipeline, stop: asyncio.Event) -> None:
+    """Derive once a second and close a batch each ``batch_seconds``, on the monotonic clock."""
+    cost = OwnCost()
+    closes = time.monotonic() + config.batch_seconds
+    while not stop.is_set():
+        wait = min(PUMP_SECONDS, max(0.0, closes - time.monotonic()))
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(stop.wait(), wait)
+        pipeline.pump()
+        if time.monotonic() >= closes:
+            pipeline.deriver.add(time.time_ns(), "host", "agent", cost.read())
+            pipeline.close_batch()
+            closes = max(closes + config.batch_seconds, time.monotonic())
