@@ -51,15 +51,16 @@ def _agents(arguments: argparse.Namespace, folder: DataFolder, server: str) -> l
     if arguments.replay:
         return [_replay(folder, server, arguments.replay, _replay_options(arguments))]
     from gapscope_agent.config import default_host_name
-    from gapscope_agent.sampler import gpu_absence
+    from gapscope_agent.sources.probe import probe
 
     token = folder.ingest_token(default_host_name())
     words = ("agent", "--server", server, "--token-file", str(token))
     children = [Child("agent", words, folder.log("agent"))]
-    absence = gpu_absence()
-    if absence and not arguments.no_demo:
+    origin = probe()
+    if not origin.gpus and not arguments.no_demo:
+        reason = " ".join(origin.notes).rstrip(".")
         print(
-            f"No NVIDIA GPU here ({absence}): the page shows this host's CPU and processes live, "
+            f"No NVIDIA GPU here ({reason}): the page shows this host's CPU and processes live, "
             "and beside it a recorded incident of a real H200.",
             flush=True,
         )
