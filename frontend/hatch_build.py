@@ -76,7 +76,7 @@ def build(frontend: Path) -> bool:
         )
         if step.returncode:
             sys.stderr.write(step.stdout + step.stderr)
-            raise RuntimeError(f"building the page failed in {frontend}: npm {' '.join(arguments)}; its output is above")
+            raise RuntimeError(f"building the page in {frontend} failed at npm {' '.join(arguments)}; see above")
     stamp.write_text(wanted)
     return True
 
@@ -104,7 +104,8 @@ def main(arguments: list[str]) -> int:
         return 0
     if arguments[:1] == ["npm"]:
         npm, environment = npm_command()
-        return subprocess.run([*npm, *arguments[1:]], cwd=Path(__file__).parent, env=environment, check=False).returncode
+        folder = Path(__file__).parent
+        return subprocess.run([*npm, *arguments[1:]], cwd=folder, env=environment, check=False).returncode
     sys.stderr.write("usage: hatch_build.py require | npm ARGUMENT ...\n")
     return 2
 
