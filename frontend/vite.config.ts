@@ -6,7 +6,7 @@ const DEVELOPMENT_SERVER = 'http://127.0.0.1:8470'
 
 export default defineConfig({
   plugins: [vue()],
-  resolve: { tsconfigPaths: true },
+  resolve: { alias: { '@': new URL('./src', import.meta.url).pathname } },
   server: {
     proxy: { '/api': { target: DEVELOPMENT_SERVER, ws: true } },
   },

@@ -1,0 +1,84 @@
+/** Values with their units as people read them. A missing value is an en dash, never 0. */
+
+export const MISSING = '–'
+
+function significant(value: number, digits = 3): string {
+  if (value === 0) return '0'
+  const size = Math.floor(Math.log10(Math.abs(value)))
+  return value.toFixed(Math.min(3, Math.max(0, digits - 1 - size)))
+}
+
+/** 0.034 as `3.4 %`; whole per cent from 10 on. */
+export function percent(ratio: number | null | undefined): string {
+  if (ratio === null || ratio === undefined) return MISSING
+  const value = ratio * 100
+  if (value !== 0 && Math.abs(value) < 0.1) return '< 0.1 %'
+  return `${Math.abs(value) < 9.95 && value !== 0 ? value.toFixed(1) : value.toFixed(0)} %`
+}
+
+const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+const DECIMAL = ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s']
+
+function scaled(value: number, base: number, names: readonly string[]): string {
+  let step = 0
+  let rest = Math.abs(value)
+  while (rest >= base && step < names.length - 1) {
+    rest /= base
+    step += 1
+  }
+  const text = step === 0 ? rest.toFixed(0) : significant(rest)
+  return `${value < 0 ? '-' : ''}${text} ${names[step]}`
+}
+
+export function bytes(value: number | null | undefined): string {
+  return value === null || value === undefined ? MISSING : scaled(value, 1024, BINARY)
+}
+
+/** Rates in decimal steps, as links are rated (PCIe 5.0 x16: 63 GB/s). */
+export function bytesPerSecond(value: number | null | undefined): string {
+  return value === null || value === undefined ? MISSING : scaled(value, 1000, DECIMAL)
+}
+
+export function watts(value: number | null | undefined): string {
+  return value === null || value === undefined ? MISSING : `${value.toFixed(0)} W`
+}
+
+/** Seconds as `340 ms`, `12.4 s`, `3 min 20 s` or `2 h 5 min`. */
+export function duration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined) return MISSING
+  const size = Math.abs(seconds)
+  if (size < 0.9995) return `${Math.round(seconds * 1000)} ms`
+  if (size < 59.95) return `${seconds < 9.95 ? seconds.toFixed(1) : significant(seconds)} s`
+  const whole = Math.round(seconds)
+  const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
+    small === 0 ? `${big} ${bigUnit}` : `${big} ${bigUnit} ${small} ${smallUnit}`
+  if (whole < 3600) return pair(Math.floor(whole / 60), 'min', whole % 60, 's')
+  const minutes = Math.round(whole / 60)
+  if (minutes < 48 * 60) return pair(Math.floor(minutes / 60), 'h', minutes % 60, 'min')
+  return `${Math.round(minutes / 1440)} days`
+}
+
+/** GPU-seconds with one decimal, or hours from an hour on. */
+export function gpuSeconds(value: number): string {
+  if (value >= 36_000) return `${significant(value / 3600)} GPU-h`
+  return `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} GPU-s`
+}
+
+const BY_UNIT: Record<string, (value: number) => string> = {
+  ratio: percent,
+  bytes,
+  'bytes/s': bytesPerSecond,
+  watts,
+  seconds: duration,
+  cores: (value) => value.toFixed(value < 9.995 ? 2 : 1),
+  hertz: (value) => `${(value / 1e6).toFixed(0)} MHz`,
+  celsius: (value) => `${value.toFixed(0)} °C`,
+}
+
+/** A value in a catalogue unit; units without a rule of their own are written after the figure. */
+export function quantity(value: number | null | undefined, unit: string): string {
+  if (value === null || value === undefined) return MISSING
+  const rule = BY_UNIT[unit]
+  if (rule) return rule(value)
+  return unit ? `${significant(value)} ${unit}` : significant(value)
+}

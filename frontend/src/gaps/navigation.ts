@@ -1,0 +1,40 @@
+/** From gap to gap, in time order, relative to what is on the screen. */
+
+import type { GapInfo } from '@/api/schema'
+import type { Span } from '@/time/span'
+import { padded } from '@/time/span'
+
+/** Room around a gap that is jumped to, as a share of its length. */
+const ROOM = 0.6
+
+function middle(span: Span): number {
+  return (span.from + span.to) / 2
+}
+
+/** The gap whose middle lies next after (`direction` 1) or before (-1) the middle of the view; none at the ends. */
+export function neighbourGap(gaps: readonly GapInfo[], view: Span, direction: 1 | -1): GapInfo | null {
+  const here = middle(view)
+  // A view that was centred on a gap must not find that very gap again through rounding.
+  const tolerance = 1
+  let best: GapInfo | null = null
+  for (const gap of gaps) {
+    const distance = (middle(spanOf(gap)) - here) * direction
+    if (distance <= tolerance) continue
+    if (best === null || distance < (middle(spanOf(best)) - here) * direction) best = gap
+  }
+  return best
+}
+
+export function spanOf(gap: GapInfo): Span {
+  return { from: gap.from_ms, to: gap.to_ms }
+}
+
+/** What to show of a gap: itself and some room, to see what came before and after. */
+export function gapView(gap: GapInfo): Span {
+  return padded(spanOf(gap), ROOM)
+}
+
+/** Longest first; earlier first among equals. */
+export function longestFirst(gaps: readonly GapInfo[]): GapInfo[] {
+  return [...gaps].sort((a, b) => b.to_ms - b.from_ms - (a.to_ms - a.from_ms) || a.from_ms - b.from_ms)
+}

@@ -1,0 +1,22 @@
+/** State of the live feed for the header, and whether the view follows it. */
+
+import { defineStore } from 'pinia'
+import { computed, ref } from 'vue'
+import type { SocketState } from '@/live/socket'
+
+export type PillState = SocketState | 'paused'
+
+export const useLiveStore = defineStore('live', () => {
+  const feed = ref<SocketState>('connecting')
+  const detail = ref('')
+  /** False while the view stands still although frames may arrive. */
+  const following = ref(true)
+  const state = computed<PillState>(() => (feed.value === 'live' && !following.value ? 'paused' : feed.value))
+
+  function report(state: SocketState, text: string): void {
+    feed.value = state
+    detail.value = text
+  }
+
+  return { feed, detail, following, state, report }
+})

@@ -1,0 +1,28 @@
+import '@fontsource-variable/inter/wght.css'
+import '@/styles/tokens.css'
+import '@/styles/base.css'
+import { QueryClient, VueQueryPlugin } from '@tanstack/vue-query'
+import { createPinia } from 'pinia'
+import { createApp } from 'vue'
+import App from '@/App.vue'
+import { ApiError, onUnauthorized } from '@/api/client'
+import { router } from '@/router'
+
+const MAX_RETRIES = 2
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // What the server refused it will refuse again; only a lost connection or its own failure is worth a retry.
+      retry: (failures, error) =>
+        failures < MAX_RETRIES && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+    },
+  },
+})
+
+onUnauthorized(() => {
+  const here = router.currentRoute.value
+  if (here.name !== 'login') void router.replace({ name: 'login', query: { next: here.fullPath } })
+})
+
+createApp(App).use(createPinia()).use(VueQueryPlugin, { queryClient }).use(router).mount('#app')

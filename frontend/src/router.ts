@@ -1,0 +1,12 @@
+import { createRouter, createWebHistory } from 'vue-router'
+import FleetPage from '@/fleet/FleetPage.vue'
+
+export const router = createRouter({
+  history: createWebHistory(),
+  routes: [
+    { path: '/', name: 'fleet', component: FleetPage },
+    { path: '/host/:host', name: 'host', component: () => import('@/timeline/HostPage.vue'), props: true },
+    { path: '/login', name: 'login', component: () => import('@/login/LoginPage.vue') },
+    { path: '/:path(.*)*', name: 'not-found', component: () => import('@/layout/NotFoundPage.vue') },
+  ],
+})

@@ -1,0 +1,137 @@
+/**
+ * One series ready to draw: stored samples or buckets, then the live samples that are newer, with nulls where the
+ * line must break. Times ascend.
+ */
+
+import type { MissingSpan, SeriesData } from '@/api/schema'
+import type { Ring } from '@/live/ring'
+import type { Span } from '@/time/span'
+
+export type Values = (number | null)[]
+
+export interface Track {
+  time: number[]
+  mean: Values
+  min: Values
+  max: Values
+  /** Share of each bucket below the gap threshold; null where unknown. */
+  idle: Values
+  /** Usual distance between two samples in ms; a sample stands for the time up to the next one or this. */
+  stepMs: number
+  missing: readonly MissingSpan[]
+}
+
+/** A distance of more than this many steps between two samples is a hole. */
+const HOLE_STEPS = 3
+const DEFAULT_STEP_MS = 100
+
+export function emptyTrack(): Track {
+  return { time: [], mean: [], min: [], max: [], idle: [], stepMs: DEFAULT_STEP_MS, missing: [] }
+}
+
+/** The median distance of the times; robust against holes. */
+export function medianStep(time: readonly number[]): number {
+  if (time.length < 2) return DEFAULT_STEP_MS
+  const steps = time.slice(1).map((value, i) => value - (time[i] as number))
+  steps.sort((a, b) => a - b)
+  return steps[steps.length >> 1] || DEFAULT_STEP_MS
+}
+
+function append(track: Track, time: number, mean: number | null, min: number | null, max: number | null, idle: number | null): void {
+  const last = track.time.at(-1)
+  if (last !== undefined && time - last > HOLE_STEPS * track.stepMs) {
+    track.time.push(last + track.stepMs)
+    track.mean.push(null)
+    track.min.push(null)
+    track.max.push(null)
+    track.idle.push(null)
+  }
+  track.time.push(time)
+  track.mean.push(mean)
+  track.min.push(min)
+  track.max.push(max)
+  track.idle.push(idle)
+}
+
+/** `threshold`: the ratio below which a live sample counts as idle; null for series that know no idleness. */
+export function composeTrack(stored: SeriesData | null, ring: Ring | null, bucketMs: number | null, threshold: number | null): Track {
+  const track = emptyTrack()
+  let newest = Number.NEGATIVE_INFINITY
+  if (stored) {
+    track.stepMs = bucketMs ?? medianStep(stored.time_ms)
+    track.missing = stored.missing
+    stored.time_ms.forEach((time, i) => {
+      const mean = stored.mean[i] ?? null
+      const idle = stored.idle_share?.[i] ?? idleOf(mean, threshold)
+      append(track, time, mean, stored.min[i] ?? null, stored.max[i] ?? null, idle)
+    })
+    newest = (stored.time_ms.at(-1) ?? newest) + (bucketMs ?? 0)
+  }
+  if (ring) {
+    for (let i = ring.firstAfter(newest); i < ring.length; i += 1) {
+      const value = ring.valueAt(i)
+      append(track, ring.timeAt(i), value, value, value, idleOf(value, threshold))
+    }
+  }
+  return track
+}
+
+function idleOf(value: number | null, threshold: number | null): number | null {
+  if (value === null || threshold === null) return null
+  return value < threshold ? 1 : 0
+}
+
+/** Index of the last sample at or before `time`; -1 when there is none. */
+export function indexAt(time: readonly number[], at: number): number {
+  let low = 0
+  let high = time.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((time[middle] as number) <= at) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+/** The value that stands at a moment; null in a hole, before the first sample and well after the last. */
+export function valueAt(track: Track, at: number): number | null {
+  const index = indexAt(track.time, at)
+  if (index < 0 || at - (track.time[index] as number) > HOLE_STEPS * track.stepMs) return null
+  return track.mean[index] ?? null
+}
+
+/** Mean over a span, each sample weighing the same; null without samples. */
+export function meanOver(track: Track, span: Span): number | null {
+  let sum = 0
+  let count = 0
+  for (let i = Math.max(0, indexAt(track.time, span.from)); i < track.time.length; i += 1) {
+    const time = track.time[i] as number
+    if (time >= span.to) break
+    const value = track.mean[i]
+    if (time >= span.from && value !== null && value !== undefined) {
+      sum += value
+      count += 1
+    }
+  }
+  return count ? sum / count : null
+}
+
+/** The reason why there is no value at a moment, where the store knows one. */
+export function reasonAt(track: Track, at: number): string | null {
+  return track.missing.find((span) => at >= span.from_ms && at < span.to_ms)?.reason ?? null
+}
+
+/** Stretches of the span without values: before, between and after the samples. */
+export function holes(track: Track, span: Span): Span[] {
+  const out: Span[] = []
+  let covered = span.from
+  for (let i = Math.max(0, indexAt(track.time, span.from)); i < track.time.length; i += 1) {
+    const time = track.time[i] as number
+    if (time >= span.to) break
+    if (track.mean[i] === null) continue
+    if (time - covered > HOLE_STEPS * track.stepMs) out.push({ from: covered, to: time })
+    covered = Math.max(covered, time + track.stepMs)
+  }
+  if (span.to - covered > HOLE_STEPS * track.stepMs) out.push({ from: covered, to: span.to })
+  return out
+}

@@ -1,0 +1,142 @@
+/** A lane's lines in uPlot: data columns from tracks, and the ground (grid, gaps, missing data) painted beneath. */
+
+import uPlot from 'uplot'
+import type { Ink } from '@/canvas/ink'
+import { dots, hatch } from '@/canvas/patterns'
+import { idleRuns } from '@/series/idle'
+import type { Track } from '@/series/track'
+import { holes } from '@/series/track'
+import type { Curve } from '@/timeline/lanes'
+import type { Span } from '@/time/span'
+
+/** Columns of one curve: mean, then the band's max and min. */
+const COLUMNS = 3
+const AREA_ALPHA = '38'
+const BAND_ALPHA = '30'
+
+export interface Ground {
+  ink: Ink
+  span: Span
+  ticks: readonly number[]
+  /** Track whose idleness is hatched. */
+  idle: Track | null
+  /** Track whose holes are dotted. */
+  presence: Track | null
+}
+
+function sameTimes(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a[0] === b[0] && a.at(-1) === b.at(-1)
+}
+
+function columnsOf(track: Track): uPlot.AlignedData {
+  return [track.time, track.mean, track.max, track.min] as uPlot.AlignedData
+}
+
+/** Tracks of one lane side by side. Tracks with times of their own are joined; their lines stay unbroken. */
+export function alignedData(tracks: readonly Track[]): uPlot.AlignedData {
+  const first = tracks[0]
+  if (!first) return [[]]
+  if (tracks.every((track) => sameTimes(track.time, first.time))) {
+    return [first.time, ...tracks.flatMap((track) => [track.mean, track.max, track.min])] as uPlot.AlignedData
+  }
+  return uPlot.join(tracks.map(columnsOf))
+}
+
+function seriesOf(curve: Curve, ink: Ink): uPlot.Series[] {
+  const colour = ink(curve.colour)
+  const mean: uPlot.Series = { stroke: colour, width: curve.style === 'thin' ? 1 : 1.25, points: { show: false } }
+  if (curve.style === 'thin') mean.dash = [4, 3]
+  if (curve.style === 'area') {
+    mean.fill = colour + AREA_ALPHA
+    mean.fillTo = 0
+  }
+  const edge: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } }
+  return [mean, edge, edge]
+}
+
+export function chartOptions(
+  curves: readonly Curve[],
+  size: { width: number; height: number },
+  ink: Ink,
+  paintGround: (chart: uPlot) => void,
+): uPlot.Options {
+  return {
+    ...size,
+    ms: 1,
+    padding: [3, 0, 1, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    axes: [{ show: false }, { show: false }],
+    scales: { x: { time: false, auto: false }, y: { auto: false } },
+    series: [{}, ...curves.flatMap((curve) => seriesOf(curve, ink))],
+    bands: curves.map((curve, i) => ({
+      series: [i * COLUMNS + 2, i * COLUMNS + 3] as [number, number],
+      fill: ink(curve.colour) + BAND_ALPHA,
+    })),
+    hooks: { drawClear: [paintGround] },
+  }
+}
+
+function paintSpan(chart: uPlot, part: Span, fill: (left: number, width: number) => void): void {
+  const { left, width } = chart.bbox
+  const from = Math.max(left, chart.valToPos(part.from, 'x', true))
+  const to = Math.min(left + width, chart.valToPos(part.to, 'x', true))
+  // A gap of 100 ms stays visible in a day.
+  if (to >= left && from <= left + width) fill(from, Math.max(1, to - from))
+}
+
+function paintGrid(chart: uPlot, ground: Ground): void {
+  const { ctx, bbox } = chart
+  ctx.strokeStyle = ground.ink('grid')
+  ctx.lineWidth = 1
+  ctx.beginPath()
+  for (const tick of ground.ticks) {
+    const x = Math.round(chart.valToPos(tick, 'x', true)) + 0.5
+    ctx.moveTo(x, 0)
+    ctx.lineTo(x, bbox.top + bbox.height)
+  }
+  const middle = Math.round(bbox.top + bbox.height / 2) + 0.5
+  ctx.moveTo(bbox.left, middle)
+  ctx.lineTo(bbox.left + bbox.width, middle)
+  ctx.stroke()
+}
+
+/** Hatch and a bar along the top; stronger with the idle share. */
+function paintIdle(chart: uPlot, ground: Ground, idle: Track): void {
+  const { ctx, bbox } = chart
+  const scale = uPlot.pxRatio
+  const height = ctx.canvas.height
+  const lines = hatch(ctx, ground.ink('idle'), scale)
+  for (const run of idleRuns(idle, ground.span)) {
+    paintSpan(chart, run, (left, width) => {
+      ctx.globalAlpha = 1
+      ctx.fillStyle = ground.ink('idle-fill')
+      ctx.fillRect(left, 0, width, height)
+      ctx.globalAlpha = 0.12 + 0.3 * run.share
+      if (lines) ctx.fillStyle = lines
+      ctx.fillRect(left, 0, width, height)
+      ctx.globalAlpha = 0.4 + 0.6 * run.share
+      ctx.fillStyle = ground.ink('idle')
+      ctx.fillRect(left, 0, width, 2 * scale)
+      ctx.fillRect(left, bbox.top + bbox.height - scale, width, scale)
+    })
+  }
+  ctx.globalAlpha = 1
+}
+
+function paintHoles(chart: uPlot, ground: Ground, presence: Track): void {
+  const { ctx } = chart
+  const fill = dots(ctx, ground.ink('missing'), uPlot.pxRatio)
+  if (fill) ctx.fillStyle = fill
+  for (const hole of holes(presence, ground.span)) {
+    paintSpan(chart, hole, (left, width) => ctx.fillRect(left, 0, width, ctx.canvas.height))
+  }
+}
+
+export function paintGround(chart: uPlot, ground: Ground): void {
+  chart.ctx.save()
+  paintGrid(chart, ground)
+  if (ground.idle) paintIdle(chart, ground, ground.idle)
+  if (ground.presence) paintHoles(chart, ground, ground.presence)
+  chart.ctx.restore()
+}

@@ -1,0 +1,121 @@
+/** Which curves stand in which lane. A new lane of lines is one entry here. */
+
+import type { DeviceInfo, HostDetail, ProcessInfo } from '@/api/schema'
+
+export type CurveStyle = 'area' | 'line' | 'thin'
+
+export interface Curve {
+  entity: string
+  metric: string
+  label: string
+  /** Name of a colour token, as `series-1`. */
+  colour: string
+  style: CurveStyle
+}
+
+export interface LaneDefinition {
+  name: string
+  title: string
+  help: string
+  unit: string
+  /** Top of the scale; null: what the visible values need. */
+  ceiling: number | null
+  height: number
+  /** Entity whose idleness is hatched behind the curves. */
+  idleOf: string | null
+  curves: Curve[]
+}
+
+const ACTIVE = 'gpu_graphics_active_ratio'
+/** Processes shown at most in the lane of processes. */
+const MAX_PROCESSES = 4
+
+function curve(entity: string, metric: string, label: string, colour: string, style: CurveStyle = 'line'): Curve {
+  return { entity, metric, label, colour, style }
+}
+
+export function activeLane(gpu: DeviceInfo): LaneDefinition {
+  return {
+    name: 'active',
+    title: `GPU ${gpu.index}`,
+    help: 'Graphics active: share of each 100 ms in which the GPU worked. Hatched: gaps, below 10 %. Utilization only says that something ran.',
+    unit: 'ratio',
+    ceiling: 1,
+    height: 104,
+    idleOf: gpu.entity,
+    curves: [
+      curve(gpu.entity, ACTIVE, 'graphics active', 'series-1', 'area'),
+      curve(gpu.entity, 'gpu_utilization_ratio', 'utilization', 'series-plain', 'thin'),
+    ],
+  }
+}
+
+export function detailLanes(gpu: DeviceInfo): LaneDefinition[] {
+  const at = gpu.entity
+  const lane = (name: string, title: string, help: string, unit: string, ceiling: number | null, curves: Curve[]) => ({
+    name, title, help, unit, ceiling, height: curves.length > 2 ? 72 : 60, idleOf: null, curves,
+  })
+  return [
+    lane('pipelines', 'Pipelines', 'How much of the chip worked: SMs with a warp, tensor pipes, memory interface.', 'ratio', 1, [
+      curve(at, 'gpu_sm_active_ratio', 'SM active', 'series-3'),
+      curve(at, 'gpu_tensor_active_ratio', 'tensor', 'series-4'),
+      curve(at, 'gpu_dram_active_ratio', 'DRAM', 'series-2'),
+    ]),
+    lane('pcie', 'PCIe', 'Receive is host to device, transmit is device to host.', 'bytes/s', null, [
+      curve(at, 'pcie_rx_bytes_per_second', 'receive', 'series-3'),
+      curve(at, 'pcie_tx_bytes_per_second', 'transmit', 'series-5'),
+    ]),
+    lane('power', 'Power', 'Power draw; the top of the scale is the power limit.', 'watts', gpu.power_limit_watts, [
+      curve(at, 'gpu_power_watts', 'power', 'series-2', 'area'),
+    ]),
+    lane('memory', 'Memory', 'Device memory in use; the top of the scale is all of it.', 'bytes', gpu.memory_total_bytes, [
+      curve(at, 'gpu_memory_used_bytes', 'used', 'series-4', 'area'),
+    ]),
+  ]
+}
+
+export function shortCommand(command: string): string {
+  const words = command.split(/\s+/).filter(Boolean)
+  const base = (word: string): string => word.split('/').at(-1) ?? word
+  const script = words.slice(1).find((word) => !word.startsWith('-'))
+  const first = base(words[0] ?? '')
+  return /^(python|pypy|node|ruby|java|bash|sh)/.test(first) && script ? base(script) : first
+}
+
+/** Owners of a GPU first, then the busiest by `load`. */
+export function shownProcesses(processes: readonly ProcessInfo[], load: (entity: string) => number): ProcessInfo[] {
+  const rank = (process: ProcessInfo): number => (process.owner_of.length ? 1 : 0)
+  return [...processes]
+    .filter((process) => process.owner_of.length || load(process.entity) > 0)
+    .sort((a, b) => rank(b) - rank(a) || load(b.entity) - load(a.entity) || a.pid - b.pid)
+    .slice(0, MAX_PROCESSES)
+}
+
+export function processLane(processes: readonly ProcessInfo[]): LaneDefinition {
+  return {
+    name: 'processes',
+    title: 'Processes',
+    help: 'Cores used by the processes that hold a GPU, and by the busiest others.',
+    unit: 'cores',
+    ceiling: null,
+    height: Math.max(60, 28 + 16 * processes.length),
+    idleOf: null,
+    curves: processes.map((process, i) =>
+      curve(process.entity, 'process_cpu_cores', `${shortCommand(process.command)} ${process.pid}`, `series-${(i % 6) + 1}`),
+    ),
+  }
+}
+
+export function gpuMetrics(): string[] {
+  const any: DeviceInfo = { entity: '', index: 0, name: '', uuid: null, memory_total_bytes: null, power_limit_watts: null }
+  return [activeLane(any), ...detailLanes(any)].flatMap((lane) => lane.curves.map((item) => item.metric))
+}
+
+/** Metrics that live frames are kept for. */
+export function liveMetrics(): Set<string> {
+  return new Set([...gpuMetrics(), 'cpu_core_busy_ratio', 'cpu_busy_cores', 'process_cpu_cores'])
+}
+
+export function boundsOf(detail: HostDetail): { from: number; to: number } {
+  return { from: Date.parse(detail.first_data), to: Date.parse(detail.last_data) }
+}
