@@ -1,0 +1,45 @@
+"""``no_tensor_cores``: matrix work runs in FP32 on the ordinary pipes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.view import View
+
+FP32_BOUND = 0.5
+"""FP32 pipe active over graphics active: from half on the pipe is what the work waits for (seen: 0.76 in FP32 matrix
+products, 0.3 in FP32 training of a convolution network, below 0.1 elsewhere)."""
+TENSOR_OF_FP32 = 0.1
+"""Tensor activity below a tenth of the FP32 activity: what could run there does not."""
+
+
+def _claim(view: View) -> Claim:
+    fp32 = view.counters.while_busy(view.counters.fp32)
+    tensor = view.counters.while_busy(view.counters.tensor)
+    plain = (fp32 >= FP32_BOUND) & (tensor <= TENSOR_OF_FP32 * fp32)
+    return Claim(busy=np.where(plain, 1.0, 0.0), confidence=0.9)
+
+
+def _findings(view: View) -> Findings:
+    fp32 = view.mean(view.counters.while_busy(view.counters.fp32), view.busy)
+    tensor = view.mean(view.counters.while_busy(view.counters.tensor), view.busy)
+    sm = view.mean(view.counters.while_busy(view.counters.sm), view.busy)
+    return Findings(
+        fact("gpu_fp32_active_ratio", "FP32 pipe active while the GPU works", fp32, FP32_BOUND)
+        + fact("gpu_tensor_active_ratio", "tensor pipes active while it works", tensor,
+               None if fp32 is None else TENSOR_OF_FP32 * fp32)
+        + fact("gpu_sm_active_ratio", "SMs active while it works", sm, 0.8)
+    )
+
+
+CAUSE = Cause(
+    id="no_tensor_cores",
+    title="Computes in FP32 beside idle tensor cores",
+    row_class=FAULT,
+    advice="Allow TF32 (torch.set_float32_matmul_precision('high')) or use BF16/FP16 autocast.",
+    priority="P2",
+    would_change="Tensor pipes active, or an FP32 pipe that is not the limit.",
+    claim=_claim,
+    findings=_findings,
+)

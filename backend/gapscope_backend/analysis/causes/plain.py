@@ -1,0 +1,52 @@
+"""Rows that are no fault: ``healthy``, ``unknown`` and ``not_measured``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapscope_backend.analysis.causes.cause import GOOD, MISSING, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.view import View
+
+
+def _claim(view: View) -> Claim:
+    return Claim(busy=np.where(np.isnan(view.counters.sm), 0.0, 1.0), confidence=0.9)
+
+
+def _findings(view: View) -> Findings:
+    c = view.counters
+    return Findings(
+        fact("gpu_graphics_active_ratio", "graphics active", view.mean(c.graphics), 0.9)
+        + fact("gpu_sm_active_ratio", "SMs active while the GPU works", view.mean(c.while_busy(c.sm), view.busy), 0.6)
+        + fact("gpu_tensor_active_ratio", "tensor pipes active while it works",
+               view.mean(c.while_busy(c.tensor), view.busy))
+    )
+
+
+HEALTHY = Cause(
+    id="healthy",
+    title="Works, and fills the chip",
+    row_class=GOOD,
+    advice="Nothing to do here.",
+    priority="",
+    would_change="Idle time, or work that leaves most of the chip empty.",
+    claim=_claim,
+    findings=_findings,
+)
+UNKNOWN = Cause(
+    id="unknown",
+    title="Not explained",
+    row_class=MISSING,
+    advice="Allow Python stacks and hardware counters, or profile: nsys profile --trace=cuda,osrt,nvtx -p PID.",
+    priority="",
+    would_change="Stacks, counters and CPU figures for this time.",
+    claim=lambda _: Claim(),
+)
+NOT_MEASURED = Cause(
+    id="not_measured",
+    title="No data",
+    row_class=MISSING,
+    advice="See the state of the sources on this host.",
+    priority="",
+    would_change="Readings of the GPU for this time.",
+    claim=lambda _: Claim(),
+)

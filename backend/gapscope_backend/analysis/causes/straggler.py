@@ -1,0 +1,45 @@
+"""``straggler``: the GPU spins in a collective until a slower peer of its job arrives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.causes.job import SPIN_SM_RATIO, filling, same_job, spins, useful_pipes
+from gapscope_backend.analysis.view import View
+
+
+def _slow_peers(view: View) -> list[View]:
+    return [peer for peer in view.peers if same_job(view, peer) and spins(view, peer)]
+
+
+def _claim(view: View) -> Claim:
+    peers = _slow_peers(view)
+    if not peers:
+        return Claim()
+    slowest = np.nanmin(np.nan_to_num(np.array([peer.counters.graphics for peer in peers]), nan=1.0), axis=0)
+    mine = np.nan_to_num(view.counters.graphics)
+    waiting = np.divide(mine - slowest, mine, out=np.zeros_like(mine), where=mine > slowest)
+    return Claim(busy=waiting, confidence=0.85)
+
+
+def _findings(view: View) -> Findings:
+    facts = fact("gpu_sm_active_ratio", "of the SMs are active while it counts as busy", filling(view), SPIN_SM_RATIO)
+    for peer in _slow_peers(view):
+        name = f"GPU {peer.gpu.index} of the same job"
+        facts += fact("gpu_graphics_active_ratio", f"graphics active on {name}", view.mean(peer.counters.graphics), 0.7)
+        facts += fact("gpu_tensor_active_ratio", f"tensor and FP pipes on {name}, for the same work",
+                      useful_pipes(peer), None)
+    return Findings(facts)
+
+
+CAUSE = Cause(
+    id="straggler",
+    title="Spins in a collective for a slower peer",
+    row_class=FAULT,
+    advice="Look at the slow rank's own causes first; give every rank the same amount of work and the same input path.",
+    priority="P0",
+    would_change="Peers with equal graphics active, or more useful work on this GPU than on the idle one.",
+    claim=_claim,
+    findings=_findings,
+)

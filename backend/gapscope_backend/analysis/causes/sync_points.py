@@ -1,0 +1,47 @@
+"""``sync_points``: host and GPU wait for each other in turn, because each step fetches a result."""
+
+from __future__ import annotations
+
+from gapscope_backend.analysis.activity import Activity
+from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
+from gapscope_backend.analysis.causes.launch_bound import PATH
+from gapscope_backend.analysis.view import View
+
+SYNC_SHARE = 0.4
+"""From this share of the launching time on, the syncs keep the host from running ahead, so that all of it counts to
+them (seen: 0.9 with a result read after each layer; about 0 with one read per request, once waits that the GPU's work
+explains are taken out)."""
+
+
+def sync_share(view: View) -> float:
+    """Share of the idle launching time that the feeding thread spends fetching results."""
+    path = view.mean_activity(*PATH)
+    return view.mean_activity(Activity.SYNC) / path if path > 0 else 0.0
+
+
+def _claim(view: View) -> Claim:
+    dominant = 1.0 if sync_share(view) >= SYNC_SHARE else 0.0
+    idle = {Activity.SYNC: 1.0, Activity.LAUNCH: dominant, Activity.NATIVE: dominant}
+    return Claim(idle, confidence=stack_confidence(view))
+
+
+def _findings(view: View) -> Findings:
+    return Findings(
+        fact("stacks", "of the idle launching time is on lines that fetch a result from the GPU", sync_share(view),
+             SYNC_SHARE)
+        + fact("pcie_tx_bytes_per_second", "device to host, small pieces", view.mean(view.counters.tx), None, "bytes/s")
+    )
+
+
+CAUSE = Cause(
+    id="sync_points",
+    title="Host and GPU wait for each other",
+    row_class=FAULT,
+    advice="Keep results on the GPU: collect losses as tensors, read them every hundred steps, log from another "
+    "stream, avoid .item(), .cpu(), nonzero and prints of tensors in the loop.",
+    priority="P3",
+    would_change="Source lines without a fetch, or a thread that runs ahead of the GPU.",
+    claim=_claim,
+    findings=_findings,
+    activities=PATH,
+)

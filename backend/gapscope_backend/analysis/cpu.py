@@ -1,0 +1,63 @@
+"""CPU time around a GPU per cell: of its owners, of their children, and of the whole host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapscope_backend.analysis.counters import held_cells
+from gapscope_backend.analysis.window import Floats, Gpu, Process, Window
+
+LOADER_THREAD = "pt_data_worker"
+"""Name that PyTorch gives to the main thread of its DataLoader workers (torch/utils/data/_utils/worker.py)."""
+
+
+@dataclass(frozen=True)
+class CpuAround:
+    """Cores per cell, float64[cells], NaN where not measured."""
+
+    owners: Floats
+    owners_system: Floats
+    children: Floats
+    host: Floats
+    iowait: Floats
+    loader_children: bool
+    read_bytes: Floats
+
+
+def descendants(processes: tuple[Process, ...], roots: tuple[int, ...]) -> list[Process]:
+    """Processes below ``roots``, roots excluded."""
+    found: set[int] = set(roots)
+    below: list[Process] = []
+    grew = True
+    while grew:
+        fresh = [p for p in processes if p.parent_pid in found and p.pid not in found]
+        grew = bool(fresh)
+        below += fresh
+        found.update(p.pid for p in fresh)
+    return below
+
+
+def _sum(window: Window, pids: list[int], metric: str) -> Floats:
+    rows = [held_cells(window, f"process:{pid}", metric) for pid in pids]
+    if not rows:
+        return np.full(window.cell_count, np.nan)
+    stacked = np.array(rows)
+    return np.where(np.isnan(stacked).all(axis=0), np.nan, np.nansum(stacked, axis=0))
+
+
+def read_cpu(window: Window, gpu: Gpu) -> CpuAround:
+    """CPU figures around ``gpu``. Children exclude processes that hold this or another GPU themselves."""
+    holders = {pid for other in window.gpus for pid in other.owners}
+    below = [p for p in descendants(window.processes, gpu.owners) if p.pid not in holders]
+    children = [p.pid for p in below]
+    return CpuAround(
+        owners=_sum(window, list(gpu.owners), "process_cpu_cores"),
+        owners_system=_sum(window, list(gpu.owners), "process_system_cores"),
+        children=_sum(window, children, "process_cpu_cores"),
+        host=held_cells(window, "host", "cpu_busy_cores"),
+        iowait=held_cells(window, "host", "cpu_iowait_cores"),
+        loader_children=any(LOADER_THREAD in p.threads.values() for p in below),
+        read_bytes=_sum(window, list(gpu.owners), "process_read_bytes_per_second"),
+    )

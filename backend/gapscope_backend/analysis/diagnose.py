@@ -1,0 +1,147 @@
+"""``diagnose``: from a Window to a Verdict. Pure; the same window gives the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gapscope_backend.analysis.causes import BY_ID, CAUSES
+from gapscope_backend.analysis.causes.cause import FAULT, LIMIT, MISSING, UNUSED
+from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO, cell_spans, find_gaps, longest
+from gapscope_backend.analysis.hotspots import TOP, find_hotspots
+from gapscope_backend.analysis.ledger import Entry, build_ledger
+from gapscope_backend.analysis.levels import read_levels
+from gapscope_backend.analysis.notes import read_notes
+from gapscope_backend.analysis.sentence import verdict_sentence
+from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, LedgerRow, Verdict
+from gapscope_backend.analysis.view import View, read_views
+from gapscope_backend.analysis.window import CELL_NS, Window
+
+SMALL_SHARE = 0.05
+"""A fault or limit that costs less than this share of the window is not the verdict."""
+UNUSED_WEIGHT = 0.25
+"""Nor is one that costs less than a quarter of the time in which nobody asked for anything."""
+SPANS_PER_FACT = 5
+
+
+def _with_spans(entry: Entry, view: View, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """Give the first fact the longest stretches in which the cause took most of the cell."""
+    if not evidence:
+        return evidence
+    window = view.window
+    spans = longest(cell_spans(entry.cells > 0.5 * CELL_NS / 1e9, window.start_ns, window.end_ns), SPANS_PER_FACT)
+    return (replace(evidence[0], spans=spans), *evidence[1:])
+
+
+def _row(view: View, entry: Entry) -> LedgerRow:
+    cause, findings = entry.cause, entry.cause.findings(view)
+    return LedgerRow(
+        cause=cause.id,
+        title=cause.title,
+        row_class=cause.row_class,
+        gpu_seconds=entry.seconds,
+        share=entry.seconds / view.window.seconds,
+        confidence=entry.confidence,
+        evidence_for=_with_spans(entry, view, findings.supports),
+        evidence_against=findings.speaks_against,
+        would_change=cause.would_change,
+        advice=cause.advice,
+        priority=cause.priority,
+        hotspots=find_hotspots(view, entry),
+    )
+
+
+def _ranked(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
+    order = {cause.id: place for place, cause in enumerate(CAUSES)}
+    return tuple(sorted(rows, key=lambda row: (-row.gpu_seconds, order[row.cause])))
+
+
+def choose(rows: Sequence[LedgerRow]) -> str:
+    """Verdict of a ledger: see the module ``verdict`` and design notes in docs for the order of the questions."""
+    best = {cls: max((r for r in rows if r.row_class in cls), key=lambda r: r.share, default=None) for cls in _CLASSES}
+    worst, unused, missing = (best[cls] for cls in _CLASSES)
+    worst_share = worst.share if worst else 0.0
+    unused_share = unused.share if unused else 0.0
+    if missing and missing.share >= 0.5 and missing.share > max(worst_share, unused_share):
+        return missing.cause
+    if worst and worst_share >= max(SMALL_SHARE, UNUSED_WEIGHT * unused_share):
+        return worst.cause
+    if unused and unused_share > SMALL_SHARE:
+        return unused.cause
+    return "healthy" if rows else "not_measured"
+
+
+_CLASSES = ((FAULT, LIMIT), (UNUSED,), (MISSING,))
+
+
+def _judge_gpu(view: View) -> GpuVerdict:
+    window, gpu = view.window, view.gpu
+    rows = _ranked(_row(view, entry) for entry in build_ledger(view))
+    gaps = find_gaps(view.counters.graphics, window.start_ns, window.end_ns, GAP_THRESHOLD_RATIO)
+    return GpuVerdict(
+        gpu=gpu.key,
+        index=gpu.index,
+        name=gpu.name,
+        verdict=choose(rows),
+        ledger=rows,
+        levels=read_levels(view),
+        gap_count=len(gaps),
+        gap_seconds=sum(span.end_ns - span.start_ns for span in gaps) / 1e9,
+        gaps=gaps,
+        counter_lag_seconds=gpu.counter_lag_ns / 1e9,
+    )
+
+
+def _labelled(gpus: Sequence[tuple[int, LedgerRow]], attribute: str) -> tuple[Evidence, ...]:
+    """Evidence of one cause over GPUs; each fact says whose it is where there are several."""
+    many = len(gpus) > 1
+    return tuple(
+        replace(fact, text=f"GPU {index}: {fact.text}") if many else fact
+        for index, row in gpus
+        for fact in getattr(row, attribute)
+    )
+
+
+def _merge(cause: str, gpus: Sequence[tuple[int, LedgerRow]], total: float) -> LedgerRow:
+    seconds = sum(row.gpu_seconds for _, row in gpus)
+    spots = [replace(s, share=s.share * r.gpu_seconds / seconds) for _, r in gpus for s in r.hotspots]
+    return replace(
+        gpus[0][1],
+        gpu_seconds=seconds,
+        share=seconds / total,
+        confidence=sum(row.confidence * row.gpu_seconds for _, row in gpus) / seconds,
+        evidence_for=_labelled(gpus, "evidence_for"),
+        evidence_against=_labelled(gpus, "evidence_against"),
+        hotspots=tuple(sorted(spots, key=lambda spot: -spot.share)[:TOP]),
+    )
+
+
+def _merge_ledgers(gpus: Sequence[GpuVerdict], total: float) -> tuple[LedgerRow, ...]:
+    rows: dict[str, list[tuple[int, LedgerRow]]] = {}
+    for gpu in gpus:
+        for row in gpu.ledger:
+            rows.setdefault(row.cause, []).append((gpu.index, row))
+    return _ranked(_merge(cause, found, total) for cause, found in rows.items())
+
+
+def diagnose(window: Window) -> Verdict:
+    """Where the GPU time of ``window`` went. Never raises on missing data: rows then get coarser or unknown."""
+    views = read_views(window)
+    gpus = tuple(_judge_gpu(view) for view in views) if window.end_ns > window.start_ns else ()
+    ledger = _merge_ledgers(gpus, window.seconds * len(gpus))
+    verdict = choose(ledger)
+    row = next((row for row in ledger if row.cause == verdict), None)
+    return Verdict(
+        host=window.host,
+        start_ns=window.start_ns,
+        end_ns=window.end_ns,
+        gpu_count=len(window.gpus),
+        verdict=verdict,
+        title=BY_ID[verdict].title,
+        sentence=verdict_sentence(window, verdict, row, gpus),
+        confidence=row.confidence if row else 0.0,
+        lost_gpu_seconds=sum(r.gpu_seconds for r in ledger if r.row_class == FAULT),
+        ledger=ledger,
+        gpus=gpus,
+        notes=read_notes(views),
+    )

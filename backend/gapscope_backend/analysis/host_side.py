@@ -1,0 +1,107 @@
+"""What the host did in each cell's idle time, as shares by activity.
+
+A thread that waits in synchronize while the GPU works is not the reason for idle time. So in cells of like graphics
+active (ten levels), waits for the GPU first use up the busy share; what is left over explains the idle share.
+Cells without a sample near by are not covered: there the counters alone must answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapscope_backend.analysis.activity import ACTIVITY_COUNT, ON_CPU_WORK, Activity
+from gapscope_backend.analysis.cpu import CpuAround
+from gapscope_backend.analysis.feeders import feeder_flags, leading
+from gapscope_backend.analysis.samples import Flags, Samples, activity_counts
+from gapscope_backend.analysis.window import Floats, Gpu, Ints
+
+LEVELS = 10
+NEAR_CELLS = 5
+"""A sample speaks for cells up to half a second away; stacks are taken in bursts of seconds at 10 to 20 Hz."""
+BUSY_CHILD_CORES = 0.5
+"""Children that together use half a core or more are computing, not idling (an idle worker uses under 0.02)."""
+WAITS_FOR_GPU = (Activity.DEVICE_WAIT, Activity.SYNC, Activity.COLLECTIVE)
+
+
+@dataclass(frozen=True)
+class HostSide:
+    """``share`` float64[activities, cells]: parts of each cell's idle time, summing to 1; UNSEEN where not covered.
+
+    ``weight`` float64[samples] is what is left of each sample after waits for the GPU have used up busy time;
+    ``feeders`` marks the samples of feeding threads. ``sample_count`` counts those samples.
+    """
+
+    samples: Samples | None
+    feeders: Flags
+    weight: Floats
+    share: Floats
+    sample_count: int
+
+
+def _levels(graphics: Floats) -> Ints:
+    return np.clip((np.nan_to_num(graphics) * LEVELS).astype(np.int64), 0, LEVELS - 1)
+
+
+def _explain_queue_waits(samples: Samples, feeders: Flags, cpu: CpuAround, owners: tuple[int, ...]) -> Ints:
+    """Activities with queue waits turned into PRODUCER_BUSY or CHILD_BUSY where somebody is seen computing."""
+    activity = samples.activity.copy()
+    works = np.isin(activity, sorted(ON_CPU_WORK)) & (samples.active == 1) & ~feeders & np.isin(samples.pids, owners)
+    producing = np.bincount(samples.snapshot, weights=works.astype(np.float64)) > 0
+    waits = feeders & (activity == Activity.QUEUE_WAIT)
+    activity[waits & producing[samples.snapshot]] = Activity.PRODUCER_BUSY
+    children = np.nan_to_num(cpu.children)[samples.cell] >= BUSY_CHILD_CORES
+    activity[waits & (activity != Activity.PRODUCER_BUSY) & children] = Activity.CHILD_BUSY
+    return activity
+
+
+def _weights(activity: Ints, cell: Ints, chosen: Flags, graphics: Floats) -> Floats:
+    """1 per sample; waits for the GPU are reduced by the busy share of cells of the same level."""
+    weight = np.ones(activity.size)
+    level = _levels(graphics)[cell]
+    waits = chosen & np.isin(activity, WAITS_FOR_GPU)
+    for one in np.unique(level[chosen]):
+        here = chosen & (level == one)
+        waiting = float((here & waits).sum()) / float(here.sum())
+        busy = float(np.nanmean(graphics[cell[here]])) if not np.isnan(graphics[cell[here]]).all() else 0.0
+        if waiting > 0:
+            weight[here & waits] = max(0.0, waiting - busy) / waiting
+    return weight
+
+
+def _shares(counts: Floats, graphics: Floats) -> Floats:
+    """Normalise counts per cell; a cell near samples but without weight of its own takes those of its level."""
+    total = counts.sum(axis=0)
+    sampled = total > 0
+    near = np.convolve(sampled, np.ones(2 * NEAR_CELLS + 1))[NEAR_CELLS:][: sampled.size] > 0
+    level = _levels(graphics)
+    share = np.zeros_like(counts)
+    share[:, sampled] = counts[:, sampled] / total[sampled]
+    for one in np.unique(level):
+        pool = counts[:, level == one].sum(axis=1)
+        if pool.sum() > 0:
+            share[:, (level == one) & ~sampled & near] = (pool / pool.sum())[:, None]
+    share[Activity.UNSEEN] = np.where(share.sum(axis=0) > 0, 0.0, 1.0)
+    return share
+
+
+def _unseen(cells: int) -> HostSide:
+    share = np.zeros((ACTIVITY_COUNT, cells))
+    share[Activity.UNSEEN] = 1.0
+    return HostSide(None, np.zeros(0, dtype=bool), np.zeros(0), share, 0)
+
+
+def read_host_side(samples: Samples | None, gpu: Gpu, graphics: Floats, cpu: CpuAround) -> HostSide:
+    """Host side of ``gpu``; all UNSEEN where no feeding thread was sampled."""
+    if samples is None or not graphics.size:
+        return _unseen(graphics.size)
+    feeders = feeder_flags(samples, gpu.owners)
+    if not feeders.any():
+        return _unseen(graphics.size)
+    activity = _explain_queue_waits(samples, feeders, cpu, gpu.owners)
+    samples = replace(samples, activity=activity)
+    chosen = leading(samples, feeders)
+    weight = np.where(chosen, _weights(activity, samples.cell, chosen, graphics), 0.0)
+    counts = activity_counts(samples, chosen, weight, graphics.size, ACTIVITY_COUNT)
+    return HostSide(samples, feeders, weight, _shares(counts, graphics), int(chosen.sum()))

@@ -1,0 +1,63 @@
+"""The ledger: every GPU-second of every cell goes to exactly one cause.
+
+Idle seconds of a cell (1 - graphics active) are split over the activities of the feeding threads; busy seconds are
+one pool. Causes claim in the order of ``CAUSES`` and get at most what is left; the rest is ``unknown``, and cells
+without data are ``not_measured``. So the rows sum to the window whatever the rules say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapscope_backend.analysis.causes import CAUSES
+from gapscope_backend.analysis.causes.cause import Cause
+from gapscope_backend.analysis.causes.plain import NOT_MEASURED, UNKNOWN
+from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Seconds of one cause on one GPU, per cell; ``idle`` is float64[activities, cells] of them."""
+
+    cause: Cause
+    confidence: float
+    idle: Floats
+    busy: Floats
+
+    @property
+    def cells(self) -> Floats:
+        """Seconds per cell, idle and busy together."""
+        total: Floats = self.idle.sum(axis=0) + self.busy
+        return total
+
+    @property
+    def seconds(self) -> float:
+        """Seconds over the window."""
+        return float(self.cells.sum())
+
+
+def _fraction(value: Floats | float, cells: int) -> Floats:
+    return np.clip(np.nan_to_num(np.broadcast_to(np.asarray(value, dtype=np.float64), (cells,))), 0.0, 1.0)
+
+
+def build_ledger(view: View) -> tuple[Entry, ...]:
+    """Entries with time, in the order of ``CAUSES``; their seconds sum to the window's."""
+    cells = view.seconds.size
+    idle = view.host.share * view.idle
+    busy = view.busy
+    nothing = np.zeros_like(idle)
+    entries: list[Entry] = []
+    for cause in CAUSES:
+        claim = cause.claim(view)
+        taken = np.zeros_like(idle)
+        for activity, fraction in claim.idle.items():
+            taken[activity] = idle[activity] * _fraction(fraction, cells)
+        worked = busy * _fraction(claim.busy, cells)
+        idle, busy = idle - taken, busy - worked
+        entries.append(Entry(cause, claim.confidence, taken, worked))
+    entries.append(Entry(UNKNOWN, 0.0, idle, busy))
+    entries.append(Entry(NOT_MEASURED, 1.0, nothing, np.where(view.known, 0.0, view.seconds)))
+    return tuple(entry for entry in entries if entry.seconds > 0)

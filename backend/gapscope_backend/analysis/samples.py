@@ -1,0 +1,124 @@
+"""Stack samples with their meaning: one activity, cell and snapshot per sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gapscope_backend.analysis.activity import Activity
+from gapscope_backend.analysis.stack_class import classify_stack
+from gapscope_backend.analysis.window import CELL_NS, Floats, Ints, StackSamples, Window
+
+Flags = npt.NDArray[np.bool_]
+
+GIL_SWITCHES_PER_SECOND = 100.0
+"""A thread that wants the interpreter lock wakes every 5 ms (``sys.getswitchinterval``), 200 times a second; a thread
+that waits for anything else in Python does so once per wait."""
+GLUE_PYTHON_SHARE = 0.5
+"""A thread that holds the lock in less than half of its samples in own code runs Python as the glue between native
+calls. Seen: 0.14-0.21 while launching kernels, 0.88 in pure Python."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Columns of ``StackSamples`` inside the window, with ``activity``, ``cell``, ``feeds`` and ``snapshot``."""
+
+    source: StackSamples
+    rows: Ints
+    pids: Ints
+    tids: Ints
+    cell: Ints
+    activity: Ints
+    active: npt.NDArray[np.int8]
+    stack: Ints
+    feeds: Flags
+    snapshot: Ints
+
+    @property
+    def count(self) -> int:
+        """Number of samples."""
+        return int(self.rows.size)
+
+
+def main_thread_switches(window: Window, pid: int, tid: int) -> float:
+    """Median voluntary switches a second of a thread; of the main thread by its process. NaN where not measured."""
+    for key in ((f"thread:{pid}/{tid}", "thread_voluntary_switches_per_second"),) + (
+        ((f"process:{pid}", "process_voluntary_switches_per_second"),) if pid == tid else ()
+    ):
+        series = window.series.get(key)
+        if series is not None and not np.isnan(series.values).all():
+            return float(np.nanmedian(series.values))
+    return float("nan")
+
+
+def read_samples(window: Window) -> Samples | None:
+    """The window's stack samples, classified; None where there are none."""
+    source = window.stacks
+    if source is None:
+        return None
+    rows = np.flatnonzero((source.times >= window.start_ns) & (source.times < window.end_ns))
+    if not rows.size:
+        return None
+    times, pids, tids = source.times[rows], source.pids[rows], source.tids[rows]
+    stack = source.stack[rows]
+    used, inverse = np.unique(stack, return_inverse=True)
+    classes = [classify_stack([source.frames[i] for i in source.stacks[s]]) for s in used.tolist()]
+    on, off = np.array([c.on for c in classes]), np.array([c.off for c in classes])
+    active, owns = source.active[rows], source.owns_gil[rows]
+    activity = np.where(active[...] == 0, off[inverse], on[inverse]).astype(np.int64)
+    snapshot = np.unique(np.stack((times, pids)), axis=1, return_inverse=True)[1].reshape(-1)
+    own_code = np.array([c.own_code for c in classes])[inverse]
+    open_wait = np.array([c.waits_openly for c in classes])[inverse]
+    _tell_python(activity, own_code & (active != 0), owns, pids, tids)
+    computes = np.isin(activity, (Activity.STALLED, Activity.CPU_WORK))
+    candidate = (computes | own_code) & ~open_wait
+    _tell_gil_waits(window, activity, active, owns, snapshot, candidate, own_code, pids, tids)
+    return Samples(
+        source=source,
+        rows=rows,
+        pids=pids,
+        tids=tids,
+        cell=(times - window.start_ns) // CELL_NS,
+        activity=activity,
+        active=active,
+        stack=stack,
+        feeds=np.array([c.feeds for c in classes])[inverse],
+        snapshot=snapshot,
+    )
+
+
+def _tell_python(activity: Ints, running: Flags, owns: npt.NDArray[np.int8], pids: Ints, tids: Ints) -> None:
+    """Own code on the CPU is PYTHON where its thread mostly holds the interpreter lock there, NATIVE elsewhere."""
+    for pid, tid in {(int(p), int(t)) for p, t in zip(pids[running], tids[running], strict=True)}:
+        mine = running & (pids == pid) & (tids == tid)
+        known = mine & (owns >= 0)
+        if known.any() and float((owns[known] == 1).mean()) >= GLUE_PYTHON_SHARE:
+            activity[mine & (owns != 0)] = Activity.PYTHON
+
+
+def _tell_gil_waits(
+    window: Window,
+    activity: Ints,
+    active: npt.NDArray[np.int8],
+    owns: npt.NDArray[np.int8],
+    snapshot: Ints,
+    candidate: Flags,
+    own_code: Flags,
+    pids: Ints,
+    tids: Ints,
+) -> None:
+    """A thread off the CPU that stands in no known wait, while another thread of its process owns the lock."""
+    owned = np.bincount(snapshot, weights=(owns == 1).astype(np.float64)) > 0
+    waiting = candidate & (active == 0) & (owns != 1) & owned[snapshot]
+    for pid, tid in {(int(p), int(t)) for p, t in zip(pids[waiting & own_code], tids[waiting & own_code], strict=True)}:
+        if not main_thread_switches(window, pid, tid) >= GIL_SWITCHES_PER_SECOND:
+            waiting &= ~(own_code & (pids == pid) & (tids == tid))
+    activity[waiting] = Activity.GIL_WAIT
+
+
+def activity_counts(samples: Samples, chosen: Flags, weights: Floats, cells: int, activities: int) -> Floats:
+    """Weighted number of the chosen samples: float64[activities, cells]."""
+    flat = samples.activity[chosen] * cells + samples.cell[chosen]
+    return np.bincount(flat, weights=weights[chosen], minlength=activities * cells).reshape(activities, cells)
