@@ -1,7 +1,7 @@
 """Columns of a group: float64 with NaN on either side, pcodec int64 in quanta of the catalogue between.
 
 Decoding trusts nothing: a few kB of pcodec can claim hundreds of MB, so every column is decoded into a buffer of the
-announced count, which ``messages`` bounds, and must fill it and end there.
+announced count, which ``messages`` bounds, and must fill it exactly.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ Reasons = Mapping[str, Mapping[int, str]]
 """Metric to (position to the reason why the value there is missing)."""
 
 DEFAULT_REASON = "no_value"
+MAX_OVERHEAD_BYTES, MAX_BYTES_PER_VALUE = 1024, 16
+"""No pcodec column is larger; what follows the end of one would be stored with it."""
 _CONFIG = ChunkConfig(compression_level=8)
 
 
@@ -124,6 +126,8 @@ def _compress(values: Ints) -> bytes:
 def _decompress(data: bytes, count: int, where: str) -> Ints:
     if not 1 <= count <= MAX_POINTS_PER_GROUP:
         raise WireError(f"{where}: count {count} is outside 1..{MAX_POINTS_PER_GROUP}")
+    if len(data) > MAX_OVERHEAD_BYTES + MAX_BYTES_PER_VALUE * count:
+        raise WireError(f"{where}: {len(data)} bytes are too many for {count} values")
     out = np.zeros(count, dtype=np.int64)
     try:
         progress = standalone.simple_decompress_into(data, out)
