@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
-from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.analysis.window import Window
 from gapscope_backend.errors import UnprocessableError
 from gapscope_backend.services.windows import load_window
 from gapscope_backend.store.database import Database
@@ -18,8 +19,9 @@ AT_ONCE = 2
 class Diagnosis:
     """Diagnoses spans, a few at a time: each holds a whole window in memory."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, analyse: Callable[[Window], Verdict]) -> None:
         self._database = database
+        self._analyse = analyse
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def diagnose(self, host: Host, start_ns: int, end_ns: int) -> Verdict:
@@ -28,4 +30,4 @@ class Diagnosis:
             raise UnprocessableError("a diagnosis spans at most one hour; choose a shorter from and to", "from")
         async with self._slots:
             window = await load_window(self._database, host, start_ns, end_ns)
-            return await asyncio.to_thread(diagnose, window)
+            return await asyncio.to_thread(self._analyse, window)

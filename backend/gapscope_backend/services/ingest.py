@@ -19,7 +19,6 @@ from gapscope_agent.wire import (
     decode_batch,
     decode_batch_group,
 )
-
 from gapscope_backend.errors import (
     ForbiddenError,
     MalformedError,

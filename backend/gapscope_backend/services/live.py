@@ -142,7 +142,7 @@ class LiveHub:
                 self._judge(host)
                 await self._ask(entry)
 
-    def judge_all(self) -> None:
+    async def judge_all(self) -> None:
         """Tell pages whose agent fell silent."""
         for host in list(self._hosts):
             self._judge(host)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from gapscope_agent.wire import MissingRun
 
 NOT_RECEIVED = "not_received"

@@ -12,9 +12,9 @@ from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
+
 from gapscope_agent.catalog import BY_NAME
 from gapscope_agent.wire import DecodedGroup
-
 from gapscope_backend.errors import MalformedError, UnprocessableError
 from gapscope_backend.services.buckets import Collector, Floats, Span
 from gapscope_backend.services.missing import Absence, MissingTracker

@@ -6,8 +6,8 @@ import asyncio
 from contextlib import aclosing
 
 import numpy as np
-from gapscope_agent.wire import WireFrame
 
+from gapscope_agent.wire import WireFrame
 from gapscope_backend.analysis.window import Frame, StackSamples
 from gapscope_backend.errors import UnprocessableError
 from gapscope_backend.store.database import Database

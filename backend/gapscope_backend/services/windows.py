@@ -8,9 +8,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from gapscope_agent.wire import DecodedGroup
 from gapscope_agent.wire import Entity as WireEntity
-
 from gapscope_backend.analysis.window import Gpu, Process, Series, StackSamples, Window
 from gapscope_backend.services.buckets import Floats, Ints, join_pieces
 from gapscope_backend.services.hosts import (

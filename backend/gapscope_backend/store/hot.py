@@ -6,10 +6,10 @@ import zlib
 from dataclasses import dataclass
 
 import msgspec
-from gapscope_agent.wire import Batch
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from gapscope_agent.wire import Batch
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.latest import Latest, decode_latest, encode_latest, merge_latest
 from gapscope_backend.store.models import Entity, Event, Host, HostLatest, IngestHot

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 import numpy as np
+
 from gapscope_agent.catalog import BY_NAME
 from gapscope_agent.wire import DecodedGroup
 

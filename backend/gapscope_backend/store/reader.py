@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
-from gapscope_agent.wire import MAX_SPAN_NS, DecodedGroup, Group, StackSample, WireFrame, decode_group
-from gapscope_agent.wire import Entity as WireEntity
 from sqlalchemy import select
 
+from gapscope_agent.wire import MAX_SPAN_NS, DecodedGroup, Group, StackSample, WireFrame, decode_group
+from gapscope_agent.wire import Entity as WireEntity
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.hot import unpack
 from gapscope_backend.store.models import IngestHot

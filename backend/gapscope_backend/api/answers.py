@@ -1,0 +1,153 @@
+"""JSON answers, and the schema's types made of what the services give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from gapscope_agent.catalog import BY_NAME
+from gapscope_backend.api.schema import (
+    DeviceInfo,
+    EventInfo,
+    FleetGpu,
+    HostSummary,
+    MissingSpan,
+    ProcessInfo,
+    RibbonAnswer,
+    RibbonBucket,
+    RibbonFunction,
+    SeriesData,
+)
+from gapscope_backend.services.fleet import HostGlance
+from gapscope_backend.services.gaps import ACTIVE_METRIC
+from gapscope_backend.services.hosts import host_state, number_label, whole_label
+from gapscope_backend.services.ribbon import Ribbon
+from gapscope_backend.services.series import SeriesResult
+from gapscope_backend.services.times import iso, milliseconds
+from gapscope_backend.store.latest import Point
+from gapscope_backend.store.models import Entity, Event
+
+_COMPRESS_FROM_BYTES = 1024
+
+
+def json_answer(value: Any, status: int = 200) -> web.Response:
+    """``value`` as JSON; NaN becomes null."""
+    return json_bytes(msgspec.json.encode(value), status)
+
+
+def json_bytes(body: bytes, status: int = 200) -> web.Response:
+    """Encoded JSON, compressed where it pays and the client takes it."""
+    response = web.Response(status=status, body=body, content_type="application/json")
+    if len(body) >= _COMPRESS_FROM_BYTES:
+        response.enable_compression()
+    return response
+
+
+def series_data(result: SeriesResult) -> SeriesData:
+    """One series of an answer. Raw samples share one list for mean, min and max."""
+    mean = result.mean.tolist()
+    same = result.minimum is result.mean
+    return SeriesData(
+        entity=result.entity,
+        metric=result.metric,
+        unit=BY_NAME[result.metric].unit,
+        time_ms=result.time_ms.tolist(),
+        mean=mean,
+        min=mean if same else result.minimum.tolist(),
+        max=mean if same else result.maximum.tolist(),
+        idle_share=None if result.idle_share is None else result.idle_share.tolist(),
+        missing=[
+            MissingSpan(milliseconds(span.start_ns), milliseconds(span.end_ns), span.reason) for span in result.missing
+        ],
+    )
+
+
+def device_info(entity: Entity, position: int) -> DeviceInfo:
+    """A GPU from its labels; ``position`` stands in where no index was told."""
+    index = whole_label(entity.labels, "index")
+    return DeviceInfo(
+        entity=entity.key,
+        index=position if index is None else index,
+        name=entity.labels.get("name", "GPU"),
+        uuid=entity.labels.get("uuid"),
+        memory_total_bytes=whole_label(entity.labels, "memory_total_bytes"),
+        power_limit_watts=number_label(entity.labels, "power_limit_watts"),
+    )
+
+
+def process_info(entity: Entity, owner_of: list[str]) -> ProcessInfo:
+    """A process from its key and labels."""
+    return ProcessInfo(
+        entity=entity.key,
+        pid=int(entity.key.removeprefix("process:")),
+        parent_pid=whole_label(entity.labels, "parent_pid"),
+        command=entity.labels.get("command", ""),
+        user=entity.labels.get("user"),
+        owner_of=owner_of,
+        first_seen=iso(entity.first_seen_ns),
+        last_seen=iso(entity.last_seen_ns),
+    )
+
+
+def event_info(event: Event) -> EventInfo:
+    """An event."""
+    return EventInfo(iso(event.t_ns), event.kind, event.text, event.entity)
+
+
+def host_summary(glance: HostGlance, now_ns: int) -> HostSummary:
+    """A host on the fleet page."""
+    host = glance.host
+    verdict = glance.minute.verdict if glance.minute else None
+    return HostSummary(
+        host=host.name,
+        state=host_state(host, now_ns),
+        recorded=host.recorded,
+        last_seen=iso(host.last_seen_ns),
+        seconds_since_last_seen=max(0.0, (now_ns - host.last_seen_ns) / 1e9),
+        logical_cpus=glance.logical_cpus,
+        cpu_busy_cores=_value(glance.latest.get("host", {}), "cpu_busy_cores"),
+        gpus=[_fleet_gpu(glance, entity, position) for position, entity in enumerate(glance.gpus)],
+        verdict=verdict.verdict if verdict else "",
+        sentence=verdict.sentence if verdict else "",
+        lost_gpu_seconds=verdict.lost_gpu_seconds if verdict else 0.0,
+    )
+
+
+def ribbon_answer(host: str, ribbon: Ribbon) -> RibbonAnswer:
+    """The ribbon of a host."""
+    return RibbonAnswer(
+        host=host,
+        bucket_ms=milliseconds(ribbon.bucket_ns),
+        functions=[RibbonFunction(frame.function, frame.file, frame.line) for frame in ribbon.functions],
+        buckets=[
+            RibbonBucket(milliseconds(step.start_ns), step.function, step.share, step.samples, step.on_cpu_share)
+            for step in ribbon.steps
+        ],
+        reason=ribbon.reason,
+    )
+
+
+def _fleet_gpu(glance: HostGlance, entity: Entity, position: int) -> FleetGpu:
+    points = glance.latest.get(entity.key, {})
+    device = device_info(entity, position)
+    used = _value(points, "gpu_memory_used_bytes")
+    active: list[float | None] = []
+    if glance.minute:
+        active += glance.minute.active.get(entity.key, [])
+    return FleetGpu(
+        entity=entity.key,
+        index=device.index,
+        name=device.name,
+        graphics_active_ratio=_value(points, ACTIVE_METRIC),
+        utilization_ratio=_value(points, "gpu_utilization_ratio"),
+        power_watts=_value(points, "gpu_power_watts"),
+        memory_used_bytes=None if used is None else int(used),
+        memory_total_bytes=device.memory_total_bytes,
+        active_last_minute=active or [None] * 60,
+    )
+
+
+def _value(points: dict[str, Point], metric: str) -> float | None:
+    return points[metric][1] if metric in points else None

@@ -1,0 +1,100 @@
+"""The web application: services, routes, middlewares and background work put together."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+
+from aiohttp import web
+
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.analysis.window import Window
+from gapscope_backend.api.config import ServerConfig
+from gapscope_backend.api.context import CONTEXT, Context
+from gapscope_backend.api.handlers.ingest import BODIES, BODIES_AT_ONCE
+from gapscope_backend.api.handlers.live import SOCKETS, close_sockets
+from gapscope_backend.api.handlers.meta import OPENAPI
+from gapscope_backend.api.handlers.pages import installed_static
+from gapscope_backend.api.openapi import describe
+from gapscope_backend.api.problems import problems
+from gapscope_backend.api.route import Access
+from gapscope_backend.api.routes import ROUTES
+from gapscope_backend.api.security import ACCESS, add_headers, check_access, check_host
+from gapscope_backend.services.background import repeat
+from gapscope_backend.services.diagnosis import Diagnosis
+from gapscope_backend.services.fleet import Fleet
+from gapscope_backend.services.ingest import Ingest
+from gapscope_backend.services.live import RENEW_SECONDS, LiveHub
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.retention import delete_old
+
+MAX_JSON_BYTES = 64 * 1024
+RETENTION_SECONDS = 300.0
+JUDGE_SECONDS = 1.0
+
+
+def create_app(
+    config: ServerConfig,
+    database: Database,
+    clock: Callable[[], int] = time.time_ns,
+    monotonic: Callable[[], float] = time.monotonic,
+    analyse: Callable[[Window], Verdict] | None = None,
+) -> web.Application:
+    """The application on an open database; run it with ``auto_decompress=False``, bodies are bounded here."""
+    app = web.Application(middlewares=[problems, check_host, check_access], client_max_size=MAX_JSON_BYTES)
+    diagnosis = Diagnosis(database, analyse or _diagnose)
+    context = Context(
+        config=config,
+        database=database,
+        clock=clock,
+        ingest=Ingest(database),
+        diagnosis=diagnosis,
+        fleet=Fleet(database, diagnosis, clock),
+        live=LiveHub(monotonic),
+        static=config.static_dir or installed_static(),
+    )
+    app[CONTEXT] = context
+    app[SOCKETS] = set()
+    app[BODIES] = asyncio.Semaphore(BODIES_AT_ONCE)
+    app[OPENAPI] = describe(ROUTES, context.cookie_name)
+    _add_routes(app)
+    app.on_response_prepare.append(add_headers)
+    app.on_shutdown.append(close_sockets)
+    app.cleanup_ctx.append(_background)
+    return app
+
+
+def _diagnose(window: Window) -> Verdict:
+    from gapscope_backend.analysis.diagnose import diagnose
+
+    return diagnose(window)
+
+
+def _add_routes(app: web.Application) -> None:
+    access: dict[web.AbstractRoute, Access] = {}
+    for route in ROUTES:
+        access[app.router.add_route(route.method, route.path, route.handler)] = route.access
+    app[ACCESS] = access
+
+
+async def _background(app: web.Application) -> AsyncIterator[None]:
+    context = app[CONTEXT]
+    jobs = (
+        ("retention", RETENTION_SECONDS, partial(_forget, context)),
+        ("live requests", RENEW_SECONDS, context.live.renew),
+        ("live states", JUDGE_SECONDS, context.live.judge_all),
+    )
+    tasks = [asyncio.create_task(repeat(*job), name=job[0]) for job in jobs]
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await context.fleet.close()
+
+
+async def _forget(context: Context) -> None:
+    now_ns = context.clock()
+    age_ns = round(context.config.retention_hours * 3600e9)
+    await delete_old(context.database, now_ns - age_ns, now_ns)

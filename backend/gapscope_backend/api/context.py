@@ -1,0 +1,39 @@
+"""What handlers work with; one per application."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import web
+
+from gapscope_backend.api.config import ServerConfig
+from gapscope_backend.services.diagnosis import Diagnosis
+from gapscope_backend.services.fleet import Fleet
+from gapscope_backend.services.ingest import Ingest
+from gapscope_backend.services.live import LiveHub
+from gapscope_backend.store.database import Database
+
+
+@dataclass
+class Context:
+    """Services and settings. ``clock`` gives nanoseconds since the epoch."""
+
+    config: ServerConfig
+    database: Database
+    clock: Callable[[], int]
+    ingest: Ingest
+    diagnosis: Diagnosis
+    fleet: Fleet
+    live: LiveHub
+    static: Path
+
+    @property
+    def cookie_name(self) -> str:
+        """Cookies of one host name are shared by all its ports: the name tells the server's database apart."""
+        return "gapscope_session_" + hashlib.sha256(self.config.url_of_database.encode()).hexdigest()[:8]
+
+
+CONTEXT = web.AppKey("CONTEXT", Context)

@@ -1,0 +1,1 @@
+"""Handlers of the routes, one file a subject."""

@@ -1,0 +1,99 @@
+"""Query strings as types: the same structs validate a request and describe it in the OpenAPI."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, TypeVar
+
+import msgspec
+from aiohttp import web
+from msgspec import Meta
+
+from gapscope_agent.wire import HOST_PATTERN
+from gapscope_backend.errors import MalformedError
+from gapscope_backend.services.series import MAX_BUCKETS
+from gapscope_backend.services.times import ACCEPTED, parse_span
+
+DEFAULT_FROM = "now-5m"
+TIME = f"A moment: {ACCEPTED}."
+
+Time = Annotated[str, Meta(min_length=1, max_length=64, description=TIME)]
+Buckets = Annotated[int, Meta(ge=1, le=MAX_BUCKETS, description="Number of buckets over the span.")]
+Query = TypeVar("Query", bound=msgspec.Struct)
+
+
+class SpanQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A span of time, half-open."""
+
+    start: Time = msgspec.field(default=DEFAULT_FROM, name="from")
+    end: Time = msgspec.field(default="now", name="to")
+
+    def span_ns(self, now_ns: int) -> tuple[int, int]:
+        """The span in nanoseconds."""
+        return parse_span(self.start, self.end, now_ns)
+
+
+class RibbonQuery(SpanQuery, kw_only=True):
+    """A span in buckets."""
+
+    buckets: Buckets = 600
+
+
+class SeriesParameters(SpanQuery, kw_only=True):
+    """Series over a span."""
+
+    buckets: Buckets = 600
+    entity: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=512)]],
+        Meta(
+            max_length=200,
+            description="Entity keys, or prefixes that end in `*` (`core:*`), all when none is given; repeatable.",
+        ),
+    ] = []
+    metric: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=512)]],
+        Meta(max_length=200, description="Metric names of the catalogue, all when none is given; repeatable."),
+    ] = []
+
+
+class GapsQuery(SpanQuery, kw_only=True):
+    """Gaps over a span."""
+
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="How many of the longest gaps to list.")] = 200
+
+
+class LiveQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which host to watch, or to send frames for."""
+
+    host: Annotated[str, Meta(pattern=HOST_PATTERN, max_length=253)]
+
+
+def read_query(request: web.Request, form: type[Query]) -> Query:
+    """The query string as ``form``; MalformedError names the parameter that does not fit."""
+    lists = {field.encode_name for field in msgspec.structs.fields(form) if _is_list(field)}
+    values: dict[str, str | list[str]] = {}
+    for name in request.query:
+        given = request.query.getall(name)
+        if name not in lists and len(given) > 1:
+            raise MalformedError(f"{name} is given {len(given)} times; once is enough", name)
+        values[name] = given if name in lists else given[0]
+    try:
+        return msgspec.convert(values, form, strict=False)
+    except msgspec.ValidationError as error:
+        raise MalformedError(_readable(str(error)), _parameter(str(error))) from error
+
+
+def _is_list(field: msgspec.structs.FieldInfo) -> bool:
+    return "list" in str(field.type)
+
+
+def _parameter(message: str) -> str:
+    """The parameter that msgspec's message is about: its path, or the unknown or missing field."""
+    found = re.search(r"at `\$\.([A-Za-z_]+)", message) or re.search(r"field `([^`]+)`", message)
+    return found.group(1) if found else "query"
+
+
+def _readable(message: str) -> str:
+    return message.replace("Object contains unknown field", "there is no parameter").replace(
+        "Object missing required field", "missing parameter"
+    )

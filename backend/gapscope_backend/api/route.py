@@ -1,0 +1,43 @@
+"""A route as data: the router, the access check, the documentation and the OpenAPI are all made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from aiohttp import web
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Access(Enum):
+    """Who may call a route."""
+
+    PUBLIC = "public"
+    SESSION = "session"
+    READ = "read"
+    INGEST = "ingest"
+
+
+@dataclass(frozen=True)
+class Route:
+    """One operation. ``query``, ``body`` and ``answer`` are the types that validate and shape it.
+
+    ``media_type`` is that of a body that is not JSON. ``websocket`` marks an operation that upgrades.
+    ``page`` marks a page of the browser, which is no part of the API.
+    """
+
+    method: str
+    path: str
+    access: Access
+    handler: Handler
+    summary: str
+    query: type[Any] | None = None
+    body: Any = None
+    answer: Any = None
+    media_type: str | None = None
+    problems: tuple[int, ...] = ()
+    websocket: bool = False
+    page: bool = False

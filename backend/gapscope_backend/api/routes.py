@@ -1,0 +1,124 @@
+"""The one table of routes."""
+
+from __future__ import annotations
+
+from gapscope_agent.wire import MEDIA_TYPE, Acknowledgement
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.api import queries, schema
+from gapscope_backend.api.handlers import hosts, ingest, live, meta, pages, session, spans
+from gapscope_backend.api.route import Access, Route
+
+API = "/api/v1"
+HOST = API + "/hosts/{host}"
+
+ROUTES: tuple[Route, ...] = (
+    Route("GET", f"{API}/health", Access.PUBLIC, meta.get_health, "State of the server", answer=schema.Health),
+    Route("GET", f"{API}/openapi.json", Access.PUBLIC, meta.get_openapi, "This description"),
+    Route(
+        "POST",
+        f"{API}/login",
+        Access.PUBLIC,
+        session.post_login,
+        "Exchange a one-time token for a session cookie",
+        body=schema.LoginRequest,
+        answer=schema.SessionInfo,
+        problems=(400, 401, 403, 413),
+    ),
+    Route("POST", f"{API}/logout", Access.SESSION, session.post_logout, "End the session"),
+    Route("GET", f"{API}/session", Access.SESSION, session.get_session, "Who is logged in", answer=schema.SessionInfo),
+    Route("GET", f"{API}/catalog", Access.READ, meta.get_catalog, "All series and causes", answer=schema.Catalog),
+    Route("GET", f"{API}/hosts", Access.READ, hosts.get_hosts, "All hosts", answer=list[schema.HostSummary]),
+    Route("GET", HOST, Access.READ, hosts.get_host, "One host's facts", answer=schema.HostDetail, problems=(404,)),
+    Route(
+        "GET",
+        f"{HOST}/series",
+        Access.READ,
+        spans.get_series,
+        "Series over a span, in buckets or raw",
+        query=queries.SeriesParameters,
+        answer=schema.SeriesAnswer,
+        problems=(400, 404, 422),
+    ),
+    Route(
+        "GET",
+        f"{HOST}/latest",
+        Access.READ,
+        hosts.get_latest,
+        "Newest value of each series",
+        answer=schema.LatestAnswer,
+        problems=(404,),
+    ),
+    Route(
+        "GET",
+        f"{HOST}/ribbon",
+        Access.READ,
+        spans.get_ribbon,
+        "The top stack function over a span",
+        query=queries.RibbonQuery,
+        answer=schema.RibbonAnswer,
+        problems=(400, 404, 422),
+    ),
+    Route(
+        "GET",
+        f"{HOST}/gaps",
+        Access.READ,
+        spans.get_gaps,
+        "Idle gaps over a span, longest first",
+        query=queries.GapsQuery,
+        answer=schema.GapsAnswer,
+        problems=(400, 404, 422),
+    ),
+    Route(
+        "GET",
+        f"{HOST}/diagnosis",
+        Access.READ,
+        spans.get_diagnosis,
+        "What the GPUs waited for over a span of at most an hour",
+        query=queries.SpanQuery,
+        answer=Verdict,
+        problems=(400, 404, 422),
+    ),
+    Route(
+        "POST",
+        f"{API}/ingest",
+        Access.INGEST,
+        ingest.post_ingest,
+        "Store one batch",
+        body=bytes,
+        answer=Acknowledgement,
+        media_type=MEDIA_TYPE,
+        problems=(400, 408, 413, 415, 422, 426, 503),
+    ),
+    Route(
+        "GET",
+        f"{API}/agent/live",
+        Access.INGEST,
+        live.agent_live,
+        "Live frames of an agent (WebSocket)",
+        query=queries.LiveQuery,
+        websocket=True,
+        problems=(400,),
+    ),
+    Route(
+        "GET",
+        f"{API}/live",
+        Access.READ,
+        live.page_live,
+        "Live frames of a host for a page (WebSocket)",
+        query=queries.LiveQuery,
+        websocket=True,
+        problems=(400, 404),
+    ),
+    Route("GET", "/", Access.PUBLIC, pages.get_index, "The page", page=True),
+    Route("GET", "/login", Access.PUBLIC, pages.get_index, "The page", page=True),
+    Route("GET", "/host/{host}", Access.PUBLIC, pages.get_index, "The page", page=True),
+    Route("GET", "/assets/{name:.+}", Access.PUBLIC, pages.get_asset, "The page's files", page=True),
+    Route(
+        "GET",
+        r"/{name:[A-Za-z0-9_-]+\.(?:svg|ico|png|txt|webmanifest|woff2)}",
+        Access.PUBLIC,
+        pages.get_root_file,
+        "The page's icons",
+        page=True,
+    ),
+)
