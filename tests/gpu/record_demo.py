@@ -11,6 +11,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +19,10 @@ from typing import Any
 
 import msgspec
 
-from gapscope_agent.reading import Frame, Origin, Reading, Stacks, ThreadStack
+from gapscope_agent.reading import Frame, Processes, Reading, Stacks, ThreadStack
 from gapscope_agent.recording.layout import ORIGIN_FILE
-from gapscope_agent.recording.write import record
+from gapscope_agent.recording.read import open_recording
+from gapscope_agent.recording.write import RecordingWriter, record
 from gapscope_agent.sources import build_sources
 from gapscope_agent.sources.base import Context, Source
 
@@ -70,12 +72,30 @@ class PySpyDump(Source):
         return Frame(function=frame["name"], file=short, line=frame["line"], source=source)
 
 
-def leave_names_out(directory: Path) -> None:
-    """The recording's machine is called gpu-host and keeps its kernel to itself."""
-    path = directory / ORIGIN_FILE
-    origin = msgspec.json.decode(path.read_bytes(), type=Origin)
-    origin.host.name, origin.host.kernel = "gpu-host", None
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(origin), indent=1) + b"\n")
+def of_service(reading: Reading, pid: int) -> Reading:
+    """A reading as it is published: of the processes only the service, its control group without a name."""
+    if not isinstance(reading, Processes):
+        return reading
+    kept = [process for process in reading.processes if process.pid == pid]
+    for process in kept:
+        if process.cgroup is not None:
+            process.cgroup.path = "/service"
+    return msgspec.structs.replace(reading, processes=kept)
+
+
+def publish(draft: Path, target: Path, pid: int) -> None:
+    """Copy a recording from its first to its last stack, without the machine's name, kernel and other processes."""
+    recording = open_recording(draft)
+    snapshots = [reading.t for reading in recording.readings() if isinstance(reading, Stacks)]
+    recording.origin.host.name, recording.origin.host.kernel = "gpu-host", None
+    recording.origin.start_ns = snapshots[0]
+    with RecordingWriter(target, recording.origin) as writer:
+        for reading in recording.readings():
+            if snapshots[0] <= reading.t <= snapshots[-1]:
+                writer.write(of_service(reading, pid))
+    written = target / ORIGIN_FILE
+    facts = json.loads(written.read_text())
+    written.write_text(json.dumps({**facts, "end_ns": snapshots[-1]}, indent=1) + "\n")
 
 
 def main() -> int:
@@ -95,9 +115,10 @@ def main() -> int:
 
     threading.Thread(target=end_with_service, daemon=True).start()
     sources = [*build_sources(context), PySpyDump(context, service.pid)]
-    record(arguments.directory, 600.0, sources=sources, context=context, stop=over)
-    print(service.stdout.read().strip())
-    leave_names_out(arguments.directory)
+    with tempfile.TemporaryDirectory() as scratch:
+        record(Path(scratch) / "draft", 600.0, sources=sources, context=context, stop=over)
+        print(service.stdout.read().strip())
+        publish(Path(scratch) / "draft", arguments.directory, service.pid)
     return 0
 
 
