@@ -20,7 +20,6 @@ export default defineConfig({
     reportCompressedSize: true,
   },
   test: {
-    environment: 'happy-dom',
     include: ['src/**/*.test.ts'],
   },
 })

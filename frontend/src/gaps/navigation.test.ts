@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import type { GapInfo } from '@/api/schema'
+import { gapView, longestFirst, neighbourGap } from '@/gaps/navigation'
+
+function gap(from: number, to: number): GapInfo {
+  return { entity: 'gpu:a', from_ms: from, to_ms: to, idle_seconds: (to - from) / 1000 }
+}
+const gaps = [gap(5000, 6000), gap(1000, 1200), gap(8000, 8400)]
+
+it('steps through the gaps in time order, however they are listed', () => {
+  const first = neighbourGap(gaps, { from: 0, to: 1000 }, 1)
+  expect(first?.from_ms).toBe(1000)
+  const second = neighbourGap(gaps, gapView(first as GapInfo), 1)
+  expect(second?.from_ms).toBe(5000)
+  expect(neighbourGap(gaps, gapView(second as GapInfo), -1)?.from_ms).toBe(1000)
+})
+
+it('ends at the ends', () => {
+  expect(neighbourGap(gaps, gapView(gap(8000, 8400)), 1)).toBeNull()
+  expect(neighbourGap([], { from: 0, to: 1 }, 1)).toBeNull()
+})
+
+it('lists the longest first without touching the answer', () => {
+  expect(longestFirst(gaps).map((item) => item.from_ms)).toEqual([5000, 8000, 1000])
+  expect(gaps[1]?.from_ms).toBe(1000)
+})

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import type { LedgerRow, RowClass } from '@/api/schema'
+import { notExplained, notMeasured, orderedLedger, verdictRow } from '@/verdict/ledger'
+
+function row(cause: string, rowClass: RowClass, share: number): LedgerRow {
+  return {
+    cause, title: cause, row_class: rowClass, gpu_seconds: share * 20, share, confidence: 0.5, evidence_for: [],
+    evidence_against: [], would_change: '', advice: '', priority: '', hotspots: [],
+  }
+}
+const rows = [
+  row('healthy', 'good', 0.4), row('unknown', 'missing', 0.05), row('h2d_copy', 'fault', 0.1),
+  row('cpu_preprocess', 'fault', 0.33), row('not_measured', 'missing', 0.02), row('memory_bound', 'limit', 0.1),
+]
+
+it('puts what can be fixed first, the dearest on top', () => {
+  expect(orderedLedger(rows).map((item) => item.cause)).toEqual([
+    'cpu_preprocess', 'h2d_copy', 'memory_bound', 'unknown', 'not_measured', 'healthy',
+  ])
+})
+
+it('keeps what is not explained apart from what is not measured', () => {
+  expect(notExplained(rows)).toBe(0.05)
+  expect(notMeasured(rows)).toBe(0.02)
+  expect(notExplained([])).toBe(0)
+})
+
+it('finds the row of the verdict', () => {
+  expect(verdictRow(rows, 'memory_bound')?.row_class).toBe('limit')
+  expect(verdictRow(rows, 'gil_contention')).toBeNull()
+})
