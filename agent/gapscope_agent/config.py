@@ -91,12 +91,18 @@ def load_config(
             key = name[len(ENVIRONMENT_PREFIX) :].lower()
             _check_key(key, f"environment variable {name}", ENVIRONMENT_PREFIX, str.upper)
             settings[key] = _labels(value, name) if key == "labels" else value
-    given = {"server": server, "token_file": token_file and str(token_file), "host": host}
+    given = {"server": server, "token_file": token_file, "host": host}
     settings.update((key, value) for key, value in given.items() if value is not None)
     try:
-        return msgspec.convert(settings, AgentConfig, strict=False)
+        return msgspec.convert(settings, AgentConfig, strict=False, dec_hook=_decode_path)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path or 'settings'}: {error}") from error
+
+
+def _decode_path(kind: type[Any], value: Any) -> Any:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    raise NotImplementedError(f"a setting of type {kind.__name__} cannot be {value!r}")
 
 
 def default_host_name() -> str:
