@@ -100,7 +100,7 @@ def load_config(
 
 
 def _decode_path(kind: type[Any], value: Any) -> Any:
-    if kind is Path and isinstance(value, str):
+    if kind is Path and isinstance(value, str | Path):
         return Path(value)
     raise NotImplementedError(f"a setting of type {kind.__name__} cannot be {value!r}")
 
