@@ -48,7 +48,8 @@ class Counters:
         """``values`` over the time in which the GPU was active, at most 1: what the work itself looks like."""
         out = np.full(values.shape, np.nan)
         np.divide(values, self.graphics, out=out, where=self.graphics > 0)
-        return np.minimum(out, 1.0)
+        np.minimum(out, 1.0, out=out)
+        return out
 
 
 def hold(cells: Floats, period_cells: float) -> Floats:
@@ -60,7 +61,7 @@ def hold(cells: Floats, period_cells: float) -> Floats:
     index = np.where(known, np.arange(cells.size), cells.size)
     following = np.minimum.accumulate(index[::-1])[::-1]
     near = (following < cells.size) & (following - np.arange(cells.size) <= reach)
-    out = cells.copy()
+    out: Floats = cells.copy()
     out[near] = cells[following[near]]
     return out
 

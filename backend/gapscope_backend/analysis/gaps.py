@@ -31,8 +31,6 @@ def longest(spans: tuple[Span, ...], count: int) -> tuple[Span, ...]:
     return tuple(sorted(best, key=lambda span: span.start_ns))
 
 
-def find_gaps(
-    graphics: Floats, start_ns: int, end_ns: int, threshold: float = GAP_THRESHOLD_RATIO
-) -> tuple[Span, ...]:
+def find_gaps(graphics: Floats, start_ns: int, end_ns: int, threshold: float = GAP_THRESHOLD_RATIO) -> tuple[Span, ...]:
     """Gaps of one GPU from graphics active per cell (0..1). A cell without data (NaN) ends a gap."""
     return cell_spans(np.nan_to_num(graphics, nan=1.0) < threshold, start_ns, end_ns)

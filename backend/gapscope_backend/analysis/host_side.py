@@ -41,7 +41,8 @@ class HostSide:
 
 
 def _levels(graphics: Floats) -> Ints:
-    return np.clip((np.nan_to_num(graphics) * LEVELS).astype(np.int64), 0, LEVELS - 1)
+    level: Ints = np.clip((np.nan_to_num(graphics) * LEVELS).astype(np.int64), 0, LEVELS - 1)
+    return level
 
 
 def _explain_queue_waits(samples: Samples, feeders: Flags, cpu: CpuAround, owners: tuple[int, ...]) -> Ints:

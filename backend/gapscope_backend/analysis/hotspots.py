@@ -20,7 +20,8 @@ WAITS_FOR_OTHERS = (Activity.LOADER_WAIT, Activity.PRODUCER_BUSY, Activity.CHILD
 def _other_workers(view: View, samples: Samples) -> Flags:
     """Samples of threads that compute while a feeding thread waits for somebody."""
     works = np.isin(samples.activity, sorted(ON_CPU_WORK)) & (samples.active != 0)
-    return works & ~view.host.feeders
+    others: Flags = works & ~view.host.feeders
+    return others
 
 
 def _sample_seconds(entry: Entry, samples: Samples, chosen: Flags, weight: Floats, per_cell: Floats) -> Floats:
@@ -65,9 +66,7 @@ def find_hotspots(view: View, entry: Entry) -> tuple[Hotspot, ...]:
     return tuple(sorted(found, key=lambda spot: -spot.share)[:TOP])
 
 
-def _hotspot(
-    samples: Samples, key: tuple[str, str, int, int], lines: dict[int, list[float]], total: float
-) -> Hotspot:
+def _hotspot(samples: Samples, key: tuple[str, str, int, int], lines: dict[int, list[float]], total: float) -> Hotspot:
     function, file, pid, tid = key
     frame = samples.source.frames[max(lines, key=lambda index: sum(lines[index]))]
     return Hotspot(

@@ -121,4 +121,6 @@ def _tell_gil_waits(
 def activity_counts(samples: Samples, chosen: Flags, weights: Floats, cells: int, activities: int) -> Floats:
     """Weighted number of the chosen samples: float64[activities, cells]."""
     flat = samples.activity[chosen] * cells + samples.cell[chosen]
-    return np.bincount(flat, weights=weights[chosen], minlength=activities * cells).reshape(activities, cells)
+    counts: Floats = np.zeros(activities * cells)
+    np.add.at(counts, flat, weights[chosen])
+    return counts.reshape(activities, cells)

@@ -51,8 +51,13 @@ def verdict_sentence(window: Window, verdict: str, row: LedgerRow | None, gpus: 
     one = len(gpus) == 1
     name = f"The {gpus[0].name}" if one else f"The {len(gpus)} GPUs"
     total = window.seconds * len(gpus)
-    time = _length(window.seconds) if one else f"{_length(total).replace(' s', '')} GPU-seconds" \
-        if total < 600 else f"{total / 60:.0f} GPU-minutes"
+    time = (
+        _length(window.seconds)
+        if one
+        else f"{_length(total).replace(' s', '')} GPU-seconds"
+        if total < 600
+        else f"{total / 60:.0f} GPU-minutes"
+    )
     where = ""
     if row is not None and row.hotspots:
         spot = row.hotspots[0]

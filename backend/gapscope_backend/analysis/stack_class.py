@@ -12,7 +12,17 @@ from gapscope_backend.analysis.window import Frame
 
 K = FrameKind
 _ISSUES_GPU_WORK = frozenset(
-    {K.LAUNCH, K.BACKWARD, K.MODULE_CALL, K.SYNC, K.DEVICE_WAIT, K.COLLECTIVE, K.ALLOCATOR, K.LOADER_WAIT, K.LOADER_WORK}
+    {
+        K.LAUNCH,
+        K.BACKWARD,
+        K.MODULE_CALL,
+        K.SYNC,
+        K.DEVICE_WAIT,
+        K.COLLECTIVE,
+        K.ALLOCATOR,
+        K.LOADER_WAIT,
+        K.LOADER_WORK,
+    }
 )
 _HELPS = frozenset({K.LOADER_HELPER, K.CPU_WORK})
 _GPU_HINTS = frozenset({Activity.SYNC, Activity.COPY, Activity.ALLOCATOR, Activity.DEVICE_WAIT})

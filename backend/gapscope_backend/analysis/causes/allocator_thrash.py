@@ -9,6 +9,7 @@ from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings
 from gapscope_backend.analysis.causes.transfer import STRONG_SHARE, TRAFFIC_LINK_SHARE, engine_share
 from gapscope_backend.analysis.counters import link_bytes_per_second
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
 
 ALLOCATOR_SHARE = 0.1
 """Frames of the allocator in a tenth of the idle time: emptying the cache is then a habit, and the calls that fill
@@ -21,7 +22,7 @@ def _claim(view: View) -> Claim:
     driver_busy = (engine_share(view) >= STRONG_SHARE) & (traffic < TRAFFIC_LINK_SHARE)
     habit = view.mean_activity(Activity.ALLOCATOR) >= ALLOCATOR_SHARE
     refill = np.where(driver_busy & habit, 1.0, 0.0)
-    idle = {
+    idle: dict[Activity, Floats | float] = {
         Activity.ALLOCATOR: 1.0,
         **dict.fromkeys((Activity.NATIVE, Activity.LAUNCH, Activity.BLOCKED, Activity.STALLED), refill),
     }
@@ -30,12 +31,25 @@ def _claim(view: View) -> Claim:
 
 def _findings(view: View) -> Findings:
     return Findings(
-        fact("stacks", "idle time in frames of the device memory allocator", view.mean_activity(Activity.ALLOCATOR),
-             ALLOCATOR_SHARE)
-        + fact("gpu_utilization_ratio", "time that the driver counts as use though no kernel runs",
-               view.mean(engine_share(view)), STRONG_SHARE)
-        + fact("process_system_cores", "CPU of the owners inside the kernel", view.mean(view.cpu.owners_system), 0.2,
-               "cores")
+        fact(
+            "stacks",
+            "idle time in frames of the device memory allocator",
+            view.mean_activity(Activity.ALLOCATOR),
+            ALLOCATOR_SHARE,
+        )
+        + fact(
+            "gpu_utilization_ratio",
+            "time that the driver counts as use though no kernel runs",
+            view.mean(engine_share(view)),
+            STRONG_SHARE,
+        )
+        + fact(
+            "process_system_cores",
+            "CPU of the owners inside the kernel",
+            view.mean(view.cpu.owners_system),
+            0.2,
+            "cores",
+        )
     )
 
 

@@ -33,8 +33,13 @@ def _host_claim(view: View) -> Claim:
 def _host_findings(view: View) -> Findings:
     calls = view.mean_activity(Activity.NATIVE, Activity.COPY)
     return Findings(
-        fact("process_cpu_cores", "CPU of the processes that hold the GPU", view.mean(view.cpu.owners), SOME_CORES,
-             "cores")
+        fact(
+            "process_cpu_cores",
+            "CPU of the processes that hold the GPU",
+            view.mean(view.cpu.owners),
+            SOME_CORES,
+            "cores",
+        )
         + fact("stacks", "idle time in native calls that cannot be told apart", calls or None, None)
         + fact("stacks", "idle time in imports and compilation", view.mean_activity(Activity.IMPORT) or None, None)
     )

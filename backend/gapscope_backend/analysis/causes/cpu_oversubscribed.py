@@ -56,10 +56,19 @@ def _claim(view: View) -> Claim:
 def _findings(view: View) -> Findings:
     cores = float(view.window.logical_cpus)
     return Findings(
-        fact("cpu_busy_cores", f"cores busy on the host, of {cores:.0f}", view.mean(view.cpu.host),
-             FULL_HOST_SHARE * cores, "cores")
-        + fact("thread_run_delay_ratio", "of its ready time the feeding thread waits for a core",
-               view.mean(delay_share(view)), DELAY_SHARE)
+        fact(
+            "cpu_busy_cores",
+            f"cores busy on the host, of {cores:.0f}",
+            view.mean(view.cpu.host),
+            FULL_HOST_SHARE * cores,
+            "cores",
+        )
+        + fact(
+            "thread_run_delay_ratio",
+            "of its ready time the feeding thread waits for a core",
+            view.mean(delay_share(view)),
+            DELAY_SHARE,
+        )
     )
 
 

@@ -11,15 +11,19 @@ OTHERS = (Activity.PRODUCER_BUSY, Activity.CHILD_BUSY)
 
 
 def _claim(view: View) -> Claim:
-    return Claim({activity: 1.0 for activity in WORK + OTHERS}, confidence=stack_confidence(view))
+    return Claim(dict.fromkeys(WORK + OTHERS, 1.0), confidence=stack_confidence(view))
 
 
 def _findings(view: View) -> Findings:
     others = view.mean_activity(*OTHERS)
     launching = view.mean_activity(Activity.LAUNCH)
     return Findings(
-        fact("stacks", "idle time in which the feeding thread computes outside the framework's launch path",
-             view.mean_activity(*WORK), 0.3)
+        fact(
+            "stacks",
+            "idle time in which the feeding thread computes outside the framework's launch path",
+            view.mean_activity(*WORK),
+            0.3,
+        )
         + fact("stacks", "idle time in which it waits for another thread or child that computes", others or None, 0.3)
         + fact("process_cpu_cores", "CPU of the processes that hold the GPU", view.mean(view.cpu.owners), 0.8, "cores"),
         fact("stacks", "idle time in which it is launching GPU work", launching or None, 0.3),

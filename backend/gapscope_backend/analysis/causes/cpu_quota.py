@@ -24,13 +24,17 @@ def throttled(view: View) -> Floats:
 def _claim(view: View) -> Claim:
     share = np.nan_to_num(throttled(view)).clip(0.0, 1.0)
     held = np.where(share >= THROTTLED_RATIO, share, 0.0)
-    return Claim({activity: held for activity in Activity}, confidence=0.85)
+    return Claim(dict.fromkeys(Activity, held), confidence=0.85)
 
 
 def _findings(view: View) -> Findings:
     return Findings(
-        fact("cgroup_cpu_throttled_ratio", "time in which the control group was held by its CPU quota",
-             view.mean(throttled(view)), THROTTLED_RATIO)
+        fact(
+            "cgroup_cpu_throttled_ratio",
+            "time in which the control group was held by its CPU quota",
+            view.mean(throttled(view)),
+            THROTTLED_RATIO,
+        )
     )
 
 

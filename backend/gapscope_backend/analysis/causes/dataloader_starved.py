@@ -8,6 +8,7 @@ from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.host_side import BUSY_CHILD_CORES
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
 
 IDLE_WORKER_CORES = 0.1
 """DataLoader workers that use less than this together are themselves waiting, for storage or network."""
@@ -18,11 +19,11 @@ def _claim(view: View) -> Claim:
     workers_idle = view.cpu.children < IDLE_WORKER_CORES
     loader = 1.0 if view.cpu.loader_children else 0.0
     unseen = (view.cpu.children >= BUSY_CHILD_CORES) & (view.cpu.owners < TRAINER_IDLE_CORES)
-    idle = {
+    idle: dict[Activity, Floats | float] = {
         Activity.LOADER_WAIT: np.where(workers_idle, 0.0, 1.0),
         Activity.LOADER_WORK: 1.0,
         Activity.CHILD_BUSY: loader,
-        Activity.UNSEEN: loader * unseen,
+        Activity.UNSEEN: np.where(unseen, loader, 0.0),
     }
     return Claim(idle, confidence=stack_confidence(view))
 
@@ -33,10 +34,16 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact("stacks", "idle time in which the trainer waits for DataLoader workers", waits or None, 0.2)
         + fact("stacks", "idle time in which the trainer loads the batch itself (no workers)", loads or None, 0.2)
-        + fact("process_cpu_cores", "CPU of the worker processes", view.mean(view.cpu.children), BUSY_CHILD_CORES,
-               "cores")
-        + fact("cpu_busy_cores", f"cores busy on the host, of {view.window.logical_cpus}", view.mean(view.cpu.host),
-               None, "cores")
+        + fact(
+            "process_cpu_cores", "CPU of the worker processes", view.mean(view.cpu.children), BUSY_CHILD_CORES, "cores"
+        )
+        + fact(
+            "cpu_busy_cores",
+            f"cores busy on the host, of {view.window.logical_cpus}",
+            view.mean(view.cpu.host),
+            None,
+            "cores",
+        )
     )
 
 

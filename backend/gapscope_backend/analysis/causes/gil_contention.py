@@ -13,10 +13,19 @@ def _claim(view: View) -> Claim:
 
 def _findings(view: View) -> Findings:
     return Findings(
-        fact("stacks", "idle time in which the feeding thread is off the CPU while another thread owns the lock",
-             view.mean_activity(Activity.GIL_WAIT), 0.3)
-        + fact("process_cpu_cores", "CPU of the owner: about one core, as the lock allows", view.mean(view.cpu.owners),
-               1.5, "cores")
+        fact(
+            "stacks",
+            "idle time in which the feeding thread is off the CPU while another thread owns the lock",
+            view.mean_activity(Activity.GIL_WAIT),
+            0.3,
+        )
+        + fact(
+            "process_cpu_cores",
+            "CPU of the owner: about one core, as the lock allows",
+            view.mean(view.cpu.owners),
+            1.5,
+            "cores",
+        )
     )
 
 

@@ -32,8 +32,12 @@ def _claim(view: View) -> Claim:
 def _findings(view: View) -> Findings:
     facts = fact("gpu_graphics_active_ratio", "graphics active here", view.mean(view.counters.graphics), None)
     for peer in _full_peers(view):
-        facts += fact("gpu_graphics_active_ratio", f"graphics active on GPU {peer.gpu.index} of the same job",
-                      view.mean(peer.counters.graphics), CONTRAST)
+        facts += fact(
+            "gpu_graphics_active_ratio",
+            f"graphics active on GPU {peer.gpu.index} of the same job",
+            view.mean(peer.counters.graphics),
+            CONTRAST,
+        )
     return Findings(facts)
 
 

@@ -8,6 +8,7 @@ from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.causes.dataloader_starved import IDLE_WORKER_CORES
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
 
 READING_BYTES_PER_SECOND = 10e6
 """A blocked thread whose process reads this much is waiting for what it reads; configuration and logs are far less."""
@@ -16,14 +17,22 @@ READING_BYTES_PER_SECOND = 10e6
 def _claim(view: View) -> Claim:
     reading = np.where(view.cpu.read_bytes >= READING_BYTES_PER_SECOND, 1.0, 0.0)
     workers_idle = np.where(view.cpu.children < IDLE_WORKER_CORES, 1.0, 0.0)
-    idle = {Activity.IO_WAIT: 1.0, Activity.LOADER_WAIT: workers_idle, Activity.BLOCKED: reading}
+    idle: dict[Activity, Floats | float] = {
+        Activity.IO_WAIT: 1.0,
+        Activity.LOADER_WAIT: workers_idle,
+        Activity.BLOCKED: reading,
+    }
     return Claim(idle, confidence=stack_confidence(view))
 
 
 def _findings(view: View) -> Findings:
     return Findings(
-        fact("stacks", "idle time in which the feeding thread waits for a file or socket that it reads",
-             view.mean_activity(Activity.IO_WAIT), 0.3)
+        fact(
+            "stacks",
+            "idle time in which the feeding thread waits for a file or socket that it reads",
+            view.mean_activity(Activity.IO_WAIT),
+            0.3,
+        )
         + fact("process_cpu_cores", "CPU of the owner", view.mean(view.cpu.owners), 0.5, "cores")
         + fact("cpu_iowait_cores", "cores idle while a task waits for a disk", view.mean(view.cpu.iowait), 0.5, "cores")
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gapscope_backend.analysis.view import View
 
 SPIN_SM_RATIO = 0.5
 """A collective's kernels wait on a few SMs: SM active over graphics active is well below half (seen 0.25), while
 useful work of a job worth two GPUs fills more (seen 0.96)."""
 ALMOST_FULL_RATIO = 0.8
+IDLING_RATIO = 0.7
+LIKE_WORK = 2.0
+"""Ranks of one job do like work; the pipes of the waiting one show at most this many times the other's."""
 
 
 def _ancestors(view: View, pid: int) -> set[int]:
@@ -44,11 +45,7 @@ def spins(view: View, peer: View) -> bool:
     """Does ``view`` look full while it does no more than ``peer``, which idles? Then it waits in a collective."""
     active, peer_active = view.mean(view.counters.graphics), view.mean(peer.counters.graphics)
     full, mine, theirs = filling(view), useful_pipes(view), useful_pipes(peer)
-    if None in (active, peer_active, full, mine, theirs):
+    if active is None or peer_active is None or full is None or mine is None or theirs is None:
         return False
-    return bool(
-        np.greater_equal(active, ALMOST_FULL_RATIO)
-        and np.less_equal(peer_active, 0.7)
-        and np.less_equal(full, SPIN_SM_RATIO)
-        and np.less_equal(mine, 2.0 * np.float64(theirs))
-    )
+    looks_full = active >= ALMOST_FULL_RATIO and peer_active <= IDLING_RATIO
+    return looks_full and full <= SPIN_SM_RATIO and mine <= LIKE_WORK * theirs

@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
 
 EMPTY_SM_RATIO = 0.15
 """SM active over graphics active below this: kernels that occupy a few SMs for microseconds (seen: 0.003 and 0.10
@@ -48,7 +49,7 @@ def _claim(view: View) -> Claim:
     busy_host = view.cpu.owners >= FULL_CORE
     blind = view.host.sample_count == 0
     hosted = view.mean_activity(*PATH) >= HOST_BOUND_SHARE
-    idle = {
+    idle: dict[Activity, Floats | float] = {
         Activity.LAUNCH: 1.0,
         Activity.NATIVE: native,
         Activity.COPY: native,
@@ -63,14 +64,27 @@ def _findings(view: View) -> Findings:
     occupancy = view.mean(view.counters.while_busy(view.counters.occupancy), view.busy)
     filling = view.mean(view.counters.while_busy(view.counters.sm), view.busy)
     return Findings(
-        fact("stacks", "idle time in which the feeding thread is launching GPU work", view.mean_activity(*PATH),
-             HOST_BOUND_SHARE)
+        fact(
+            "stacks",
+            "idle time in which the feeding thread is launching GPU work",
+            view.mean_activity(*PATH),
+            HOST_BOUND_SHARE,
+        )
         + fact("gpu_sm_active_ratio", "of the SMs are active while the GPU works", filling, EMPTY_SM_RATIO)
         + fact("gpu_sm_occupancy_ratio", "of the warps are resident while it works", occupancy, 0.1)
-        + fact("process_cpu_cores", "CPU of the processes that hold the GPU", view.mean(view.cpu.owners), FULL_CORE,
-               "cores"),
-        fact("stacks", "idle time in which it computes something else",
-             view.mean_activity(Activity.CPU_WORK, Activity.PYTHON) or None, HOST_BOUND_SHARE),
+        + fact(
+            "process_cpu_cores",
+            "CPU of the processes that hold the GPU",
+            view.mean(view.cpu.owners),
+            FULL_CORE,
+            "cores",
+        ),
+        fact(
+            "stacks",
+            "idle time in which it computes something else",
+            view.mean_activity(Activity.CPU_WORK, Activity.PYTHON) or None,
+            HOST_BOUND_SHARE,
+        ),
     )
 
 

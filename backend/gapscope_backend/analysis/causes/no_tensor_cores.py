@@ -27,8 +27,12 @@ def _findings(view: View) -> Findings:
     sm = view.mean(view.counters.while_busy(view.counters.sm), view.busy)
     return Findings(
         fact("gpu_fp32_active_ratio", "FP32 pipe active while the GPU works", fp32, FP32_BOUND)
-        + fact("gpu_tensor_active_ratio", "tensor pipes active while it works", tensor,
-               None if fp32 is None else TENSOR_OF_FP32 * fp32)
+        + fact(
+            "gpu_tensor_active_ratio",
+            "tensor pipes active while it works",
+            tensor,
+            None if fp32 is None else TENSOR_OF_FP32 * fp32,
+        )
         + fact("gpu_sm_active_ratio", "SMs active while it works", sm, 0.8)
     )
 

@@ -35,8 +35,13 @@ def _findings(view: View) -> Findings:
     cores = view.mean(view.cpu.owners, np.where(view.quiet, view.seconds, 0.0))
     power = view.mean(view.counters.power, np.where(view.quiet, view.seconds, 0.0))
     return Findings(
-        fact("gpu_graphics_active_ratio", f"at rest (below {QUIET_RATIO:.0%}) in pauses of 0.5 s and longer", quiet,
-             0.5, "seconds")
+        fact(
+            "gpu_graphics_active_ratio",
+            f"at rest (below {QUIET_RATIO:.0%}) in pauses of 0.5 s and longer",
+            quiet,
+            0.5,
+            "seconds",
+        )
         + fact("process_cpu_cores", "CPU of the owners in these pauses", cores, ASLEEP_CORES, "cores")
         + fact("gpu_power_watts", "power in these pauses", power, None, "watts")
     )

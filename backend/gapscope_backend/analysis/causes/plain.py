@@ -17,8 +17,11 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact("gpu_graphics_active_ratio", "graphics active", view.mean(c.graphics), 0.9)
         + fact("gpu_sm_active_ratio", "SMs active while the GPU works", view.mean(c.while_busy(c.sm), view.busy), 0.6)
-        + fact("gpu_tensor_active_ratio", "tensor pipes active while it works",
-               view.mean(c.while_busy(c.tensor), view.busy))
+        + fact(
+            "gpu_tensor_active_ratio",
+            "tensor pipes active while it works",
+            view.mean(c.while_busy(c.tensor), view.busy),
+        )
     )
 
 

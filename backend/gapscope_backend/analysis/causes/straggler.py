@@ -28,8 +28,9 @@ def _findings(view: View) -> Findings:
     for peer in _slow_peers(view):
         name = f"GPU {peer.gpu.index} of the same job"
         facts += fact("gpu_graphics_active_ratio", f"graphics active on {name}", view.mean(peer.counters.graphics), 0.7)
-        facts += fact("gpu_tensor_active_ratio", f"tensor and FP pipes on {name}, for the same work",
-                      useful_pipes(peer), None)
+        facts += fact(
+            "gpu_tensor_active_ratio", f"tensor and FP pipes on {name}, for the same work", useful_pipes(peer), None
+        )
     return Findings(facts)
 
 

@@ -27,8 +27,12 @@ def _claim(view: View) -> Claim:
 
 def _findings(view: View) -> Findings:
     return Findings(
-        fact("stacks", "of the idle launching time is on lines that fetch a result from the GPU", sync_share(view),
-             SYNC_SHARE)
+        fact(
+            "stacks",
+            "of the idle launching time is on lines that fetch a result from the GPU",
+            sync_share(view),
+            SYNC_SHARE,
+        )
         + fact("pcie_tx_bytes_per_second", "device to host, small pieces", view.mean(view.counters.tx), None, "bytes/s")
     )
 

@@ -41,8 +41,13 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact("gpu_sm_clock_hertz", "of the maximum SM clock while the GPU works", share, 1.0 - HELD_CLOCK)
         + fact("gpu_temperature_celsius", "temperature", temperature, None, "celsius")
-        + fact("gpu_power_watts", f"power, of {view.gpu.power_limit_watts or 0:.0f} W allowed",
-               view.mean(view.counters.power), None, "watts")
+        + fact(
+            "gpu_power_watts",
+            f"power, of {view.gpu.power_limit_watts or 0:.0f} W allowed",
+            view.mean(view.counters.power),
+            None,
+            "watts",
+        )
     )
 
 

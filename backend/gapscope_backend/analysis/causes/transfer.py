@@ -58,8 +58,10 @@ def copy_findings(view: View, *, to_device: bool) -> Findings:
     rate = view.mean(view.counters.rx if to_device else view.counters.tx)
     share = None if rate is None else rate / link
     metric = "pcie_rx_bytes_per_second" if to_device else "pcie_tx_bytes_per_second"
-    kind = "" if share is None else (
-        "; pageable memory would explain a rate so far below the link" if share < 0.5 else "; the link is full"
+    kind = (
+        ""
+        if share is None
+        else ("; pageable memory would explain a rate so far below the link" if share < 0.5 else "; the link is full")
     )
     return Findings(
         fact(metric, f"of the PCIe link's {link / 1e9:.0f} GB/s in use{kind}", share, STRONG_SHARE)

@@ -6,23 +6,25 @@ import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import UNUSED, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.counters import held_cells
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
 
-EMPTY_MEMORY_BYTES = 1.5e9
-"""The driver itself keeps up to about 0.8 GB of a large GPU; a context adds 0.3 GB and a model more."""
+
+def _holders(view: View) -> Floats:
+    return held_cells(view.window, view.gpu.key, "gpu_processes_count")
 
 
 def _claim(view: View) -> Claim:
-    memory = view.counters.memory
-    empty = not view.gpu.owners and not np.isnan(memory).all() and float(np.nanmax(memory)) < EMPTY_MEMORY_BYTES
-    return Claim({activity: 1.0 for activity in Activity}, confidence=0.95) if empty else Claim()
+    nobody = np.where(_holders(view) < 1, 1.0, 0.0)
+    return Claim(dict.fromkeys(Activity, nobody), confidence=0.95)
 
 
 def _findings(view: View) -> Findings:
     memory = view.mean(view.counters.memory)
     return Findings(
-        fact("gpu_processes_count", "no process holds a context on this GPU", 0.0, 1.0, "processes")
-        + fact("gpu_memory_used_bytes", "only the driver's own memory is in use", memory, EMPTY_MEMORY_BYTES, "bytes")
+        fact("gpu_processes_count", "processes that hold a context on it", view.mean(_holders(view)), 1.0, "processes")
+        + fact("gpu_memory_used_bytes", "memory in use", memory, None, "bytes")
     )
 
 

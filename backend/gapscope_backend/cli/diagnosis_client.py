@@ -1,0 +1,77 @@
+"""Asks a server for the verdict on a host."""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import msgspec
+
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.api.schema import Problem
+from gapscope_backend.cli.errors import ServerAnswerError, UsageError
+from gapscope_backend.cli.moments import iso
+
+DEFAULT_SPAN = "now-5m"
+TIMEOUT_SECONDS = 60.0
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+
+def read_token(token_file: Path | None) -> str:
+    """The access token from ``token_file``, else from the environment (GAPSCOPE_TOKEN)."""
+    if token_file is None:
+        token = os.environ.get("GAPSCOPE_TOKEN", "")
+    else:
+        try:
+            token = token_file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{token_file}: the token cannot be read ({error})") from error
+    if not token.strip():
+        raise UsageError("no access token: give --token-file FILE or set GAPSCOPE_TOKEN (see `gapscope token create`)")
+    return token.strip()
+
+
+def read_server(server: str | None) -> str:
+    """The server's address from the option, else from the environment (GAPSCOPE_SERVER)."""
+    address = server or os.environ.get("GAPSCOPE_SERVER", "")
+    if not address:
+        raise UsageError("no such folder, and no server to ask about a host: give --server URL or set GAPSCOPE_SERVER")
+    if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
+        raise UsageError(f"{address} is not a server's address; it begins with http:// or https://")
+    return address.rstrip("/")
+
+
+def fetch_verdict(
+    host: str, server: str | None, token_file: Path | None, start_ns: int | None, end_ns: int | None
+) -> Verdict:
+    """GET the diagnosis of ``host``; the last 5 minutes where no time is given."""
+    address, token = read_server(server), read_token(token_file)
+    span = {
+        "from": DEFAULT_SPAN if start_ns is None else iso(start_ns),
+        "to": "now" if end_ns is None else iso(end_ns),
+    }
+    url = f"{address}/api/v1/hosts/{urllib.parse.quote(host, safe='')}/diagnosis?{urllib.parse.urlencode(span)}"
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 - checked above
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - checked above
+            body = response.read(MAX_ANSWER_BYTES)
+    except urllib.error.HTTPError as error:
+        raise ServerAnswerError(
+            f"{address} refused ({error.code}): {_problem(error.read(MAX_ANSWER_BYTES))}"
+        ) from error
+    except OSError as error:
+        raise ServerAnswerError(f"{address} cannot be reached: {error}. Is the server running there?") from error
+    try:
+        return msgspec.json.decode(body, type=Verdict)
+    except msgspec.MsgspecError as error:
+        raise ServerAnswerError(f"{url} did not answer with a verdict ({error}); is it a Gapscope server?") from error
+
+
+def _problem(body: bytes) -> str:
+    try:
+        return msgspec.json.decode(body, type=Problem).detail
+    except msgspec.MsgspecError:
+        return "it gave no reason"

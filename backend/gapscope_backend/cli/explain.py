@@ -1,0 +1,86 @@
+"""``gapscope explain DIR_OR_HOST``: what the GPUs of a recording or of a host waited for, with the evidence."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.cli.arguments import add_server_options
+from gapscope_backend.cli.errors import UsageError
+from gapscope_backend.cli.moments import Moment, parse_moment
+
+
+def add_parser(commands: Any) -> None:
+    """Options of ``gapscope explain``."""
+    parser = commands.add_parser(
+        "explain",
+        help="say what the GPUs of a recording or a host waited for, with evidence",
+        description="A directory is a recording and is read on this machine; any other word is the name of a host "
+        "and its server is asked (by default about the last 5 minutes).",
+    )
+    parser.add_argument("target", metavar="DIR_OR_HOST", help="folder of a recording, or name of a host")
+    when = "ISO 8601 time, or +SECONDS from the recording's start"
+    parser.add_argument("--from", dest="start", type=_moment, metavar="TIME", help=f"begin of the span: {when}")
+    parser.add_argument("--to", dest="end", type=_moment, metavar="TIME", help="end of the span, in the same forms")
+    parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
+    add_server_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the verdict; errors of input are raised with a message for the user."""
+    folder = Path(arguments.target)
+    if folder.is_dir():
+        answer = _explain_recording(folder, arguments.start, arguments.end)
+    elif folder.exists() or "/" in arguments.target:
+        raise UsageError(f"{arguments.target} is no folder; name the folder of a recording, or a host")
+    else:
+        answer = _explain_host(arguments)
+    if arguments.json:
+        json.dump(dataclasses.asdict(answer), sys.stdout, allow_nan=False)
+        sys.stdout.write("\n")
+    else:
+        from gapscope_backend.cli.report import render
+
+        sys.stdout.write(render(answer, color=sys.stdout.isatty()))
+    return 0
+
+
+def _moment(text: str) -> Moment:
+    try:
+        return parse_moment(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _explain_recording(folder: Path, start: Moment | None, end: Moment | None) -> Verdict:
+    from gapscope_agent.recording.read import open_recording
+    from gapscope_backend.analysis.diagnose import diagnose
+    from gapscope_backend.cli.windows import window_of_recording
+
+    begin = open_recording(folder).origin.start_ns
+    window = window_of_recording(
+        folder,
+        None if start is None else start.after(begin),
+        None if end is None else end.after(begin),
+    )
+    return diagnose(window)
+
+
+def _explain_host(arguments: argparse.Namespace) -> Verdict:
+    from gapscope_backend.cli.diagnosis_client import fetch_verdict
+
+    for moment in (arguments.start, arguments.end):
+        if moment is not None and moment.relative:
+            raise UsageError("+SECONDS counts from a recording's start; for a host give ISO 8601 times")
+    return fetch_verdict(
+        host=arguments.target,
+        server=arguments.server,
+        token_file=arguments.token_file,
+        start_ns=None if arguments.start is None else arguments.start.ns,
+        end_ns=None if arguments.end is None else arguments.end.ns,
+    )
