@@ -47,12 +47,16 @@ class ProcessTable:
             children[parent].append(pid)
         present = sorted(pid for pid in owners if pid in self._parents)
         tops = sorted({self._launcher_above(pid) for pid in present})
-        found: dict[int, None] = dict.fromkeys(present)
-        queue = deque([*present, *tops])
-        while queue:
-            pid = queue.popleft()
-            found.setdefault(pid)
-            queue.extend(child for child in children[pid] if child not in found)
+        found: dict[int, None] = {}
+        for starts in (present, tops):
+            queue = deque(starts)
+            visited = set(starts)
+            while queue:
+                pid = queue.popleft()
+                found.setdefault(pid)
+                fresh = [child for child in children[pid] if child not in visited]
+                visited.update(fresh)
+                queue.extend(fresh)
         return list(found)[:limit]
 
     def _launcher_above(self, pid: int) -> int:
