@@ -9,6 +9,7 @@ from typing import Any
 import pynvml
 import pytest
 
+from gapscope_agent.catalog import GPM_SERIES
 from gapscope_agent.errors import DriverLostError, SourceUnavailableError
 from gapscope_agent.nvml import failure, gpm
 from gapscope_agent.nvml.driver import Driver
@@ -40,8 +41,6 @@ def test_failure_codes_are_those_of_the_real_library() -> None:
 
 
 def test_metrics_exist_in_the_real_library_and_in_the_recorded_fields() -> None:
-    from gapscope_agent.catalog import GPM_SERIES
-
     assert {field for field, _ in METRICS} == set(GPM_SERIES)
     assert len({getattr(pynvml, constant) for _, constant in METRICS}) == 16
     assert getattr(pynvml, dict(METRICS)["pcie_rx_mib_per_second"]) == pynvml.NVML_GPM_METRIC_PCIE_RX_PER_SEC
@@ -162,6 +161,32 @@ def test_a_single_refused_metric_has_its_own_reason(nvml: FakeNvml) -> None:
     nvml.counters = {rx: 2.0}
     pair = look(pairs, 100 * MS)
     assert pair.missing == {"nvlink_rx_mib_per_second": "this GPU or its mode does not support it"}
+
+
+def test_the_real_request_struct_is_filled_and_read_back() -> None:
+    class RealStructs(FakeNvml):
+        c_nvmlGpmMetricsGet_t = pynvml.c_nvmlGpmMetricsGet_t  # noqa: N815
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(pynvml, name) if name.startswith("NVML_") else super().__getattr__(name)
+
+        def _nvmlGpmSampleAlloc(self) -> Any:  # noqa: N802
+            return pynvml.c_nvmlGpmSample_t(pynvml.struct_c_nvmlGpmSample_t())
+
+        def _nvmlGpmSampleGet(self, handle: str, sample: Any) -> None:  # noqa: N802
+            assert isinstance(sample, pynvml.c_nvmlGpmSample_t)
+
+        def _nvmlGpmMetricsGet(self, request: Any) -> None:  # noqa: N802
+            assert (request.version, request.numMetrics) == (1, 16)
+            assert request.sample1
+            assert request.sample2
+            for position in range(request.numMetrics):
+                request.metrics[position].value = float(request.metrics[position].metricId)
+
+    pairs = counters(RealStructs())
+    look(pairs, 0)
+    pair = look(pairs, 100 * MS)
+    assert pair.values == {field: float(getattr(pynvml, constant)) for field, constant in METRICS}
 
 
 def test_gpus_without_counters_say_so(nvml: FakeNvml) -> None:

@@ -187,7 +187,10 @@ def test_a_hung_lane_does_not_stop_the_other_and_is_reported() -> None:
             if len(cpu_after_late) == 3:
                 enough.set()
 
-    slow, quick = Slow(lambda: (release.wait(30) and None) or None), Scripted()
+    def hang() -> None:
+        release.wait(30)
+
+    slow, quick = Slow(hang), Scripted()
     sampler = Sampler([slow, quick], receive)
     sampler.start()
     assert late.wait(10)
