@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,13 +15,7 @@ from gapscope_agent import wire
 from gapscope_agent.config import AgentConfig
 from gapscope_agent.reading import GpuFacts, HostFacts, Origin
 
-CASES = Path(__file__).parents[3] / "shared" / "cases"
 START_NS = 1_800_000_000_000_000_000
-
-
-def case_folders() -> list[Path]:
-    """The recorded cases beside the project; none where they are not there."""
-    return sorted(path.parent for path in CASES.glob("*/recording.json"))
 
 
 @pytest.fixture

@@ -34,6 +34,8 @@ MIN_LEAD = 10.0
 NEIGHBOURHOOD_NS = 30_000_000
 WITNESS_WEIGHT = 20.0
 WITNESS_DISAGREEMENT_NS = 30_000_000
+RATIO_NOISE, UTILIZATION_NOISE, WATTS_NOISE = 0.0005, 0.003, 0.5
+"""Steps below these are rounding, not load: the counters' 0.01 %, the utilization's whole percents, the sensor."""
 COUNTERS = ("graphics_util_pct", "sm_util_pct", "dram_bandwidth_util_pct")
 
 Floats = npt.NDArray[np.float64]
@@ -66,9 +68,9 @@ class _PowerEvidence:
         self._count += counters.shape[0]
 
     def log_likelihood(self) -> Floats:
-        inverse = np.linalg.pinv(self._xx, rcond=1e-6, hermitian=True)
+        inverse = np.linalg.inv(self._xx + np.eye(3) * max(self._count, 1.0) * RATIO_NOISE**2)
         explained = np.einsum("si,ij,sj->s", self._xy, inverse, self._xy)
-        return _log_likelihood(explained, self._yy, self._count)
+        return _log_likelihood(explained, self._yy + self._count * WATTS_NOISE**2, self._count)
 
 
 class _UtilizationEvidence:
@@ -96,8 +98,9 @@ class _UtilizationEvidence:
 
     def log_likelihood(self) -> Floats:
         positive = np.maximum(self._xy, 0.0)
-        explained = np.divide(positive**2, self._xx, out=np.zeros_like(self._xx), where=self._xx > 0)
-        return _log_likelihood(explained, np.full_like(explained, self._yy), self._count)
+        explained = positive**2 / (self._xx + max(self._count, 1.0) * RATIO_NOISE**2)
+        total = np.full_like(explained, self._yy + self._count * UTILIZATION_NOISE**2)
+        return _log_likelihood(explained, total, self._count)
 
 
 class LagEstimator:
