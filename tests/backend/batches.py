@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -61,7 +62,7 @@ class BatchMaker:
         *,
         entities: list[Entity] | None = None,
         sequence: int | None = None,
-        stacks: list[tuple[int, int, int, bool | None, list[WireFrame]]] | None = None,
+        stacks: Sequence[tuple[int, int, int, bool | None, list[WireFrame]]] = (),
         events: list[Event] | None = None,
         recorded: bool = False,
     ) -> Batch:
@@ -80,7 +81,7 @@ class BatchMaker:
             events=events or [],
             accounting=Accounting(sampled=5),
         )
-        for number, (t, pid, tid, active, frames) in enumerate(stacks or []):
+        for number, (t, pid, tid, active, frames) in enumerate(stacks):
             first = len(batch.frames)
             batch.frames += frames
             batch.stacks.append(list(range(first, first + len(frames))))

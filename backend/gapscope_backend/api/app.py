@@ -9,6 +9,7 @@ from functools import partial
 
 from aiohttp import web
 
+from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.api.config import ServerConfig
@@ -40,11 +41,11 @@ def create_app(
     database: Database,
     clock: Callable[[], int] = time.time_ns,
     monotonic: Callable[[], float] = time.monotonic,
-    analyse: Callable[[Window], Verdict] | None = None,
+    analyse: Callable[[Window], Verdict] = diagnose,
 ) -> web.Application:
     """The application on an open database; run it with ``auto_decompress=False``, bodies are bounded here."""
     app = web.Application(middlewares=[problems, check_host, check_access], client_max_size=MAX_JSON_BYTES)
-    diagnosis = Diagnosis(database, analyse or _diagnose)
+    diagnosis = Diagnosis(database, analyse)
     context = Context(
         config=config,
         database=database,
@@ -64,12 +65,6 @@ def create_app(
     app.on_shutdown.append(close_sockets)
     app.cleanup_ctx.append(_background)
     return app
-
-
-def _diagnose(window: Window) -> Verdict:
-    from gapscope_backend.analysis.diagnose import diagnose
-
-    return diagnose(window)
 
 
 def _add_routes(app: web.Application) -> None:

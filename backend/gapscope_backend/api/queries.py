@@ -70,7 +70,7 @@ class LiveQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 def read_query(request: web.Request, form: type[Query]) -> Query:
     """The query string as ``form``; MalformedError names the parameter that does not fit."""
-    lists = {field.encode_name for field in msgspec.structs.fields(form) if _is_list(field)}
+    lists = {field.encode_name for field in msgspec.structs.fields(form) if field.default_factory is list}
     values: dict[str, str | list[str]] = {}
     for name in request.query:
         given = request.query.getall(name)
@@ -81,10 +81,6 @@ def read_query(request: web.Request, form: type[Query]) -> Query:
         return msgspec.convert(values, form, strict=False)
     except msgspec.ValidationError as error:
         raise MalformedError(_readable(str(error)), _parameter(str(error))) from error
-
-
-def _is_list(field: msgspec.structs.FieldInfo) -> bool:
-    return "list" in str(field.type)
 
 
 def _parameter(message: str) -> str:

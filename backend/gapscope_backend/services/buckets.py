@@ -25,8 +25,8 @@ class Span:
     @property
     def starts_ms(self) -> Floats:
         """Start of each bucket, milliseconds since the epoch."""
-        starts: Floats = (self.start_ns + np.arange(self.count) * self.bucket_ns) / 1e6
-        return starts
+        starts_ns = self.start_ns + np.arange(self.count, dtype=np.int64) * self.bucket_ns
+        return np.round(starts_ns / 1e6, 3)
 
 
 class Folded:

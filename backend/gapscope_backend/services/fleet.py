@@ -97,8 +97,9 @@ class Fleet:
         end_ns = host.last_data_ns
         start_ns = end_ns - MINUTE_NS
         try:
+            # A minute that is only partly there is no lost time: the verdict begins with the host's first data.
+            verdict = await self._diagnosis.diagnose(host, max(start_ns, host.first_data_ns), end_ns)
             window = await load_window(self._database, host, start_ns, end_ns, _ACTIVE, with_stacks=False)
-            verdict = await self._diagnosis.diagnose(host, start_ns, end_ns)
             active = await asyncio.to_thread(_active_seconds, window)
         except Exception:
             # A loop runner: one host's bad minute must not empty the page; it shows no verdict and the log says why.

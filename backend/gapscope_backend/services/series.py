@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
-import numpy.typing as npt
 
 from gapscope_agent.catalog import BY_NAME
 from gapscope_agent.wire import DecodedGroup
@@ -19,6 +18,7 @@ from gapscope_backend.errors import MalformedError, UnprocessableError
 from gapscope_backend.services.buckets import Collector, Floats, Span
 from gapscope_backend.services.missing import Absence, MissingTracker
 from gapscope_backend.store.database import Database
+from gapscope_backend.store.latest import decimals_of
 from gapscope_backend.store.models import Host
 from gapscope_backend.store.reader import Selection, read_series
 
@@ -116,7 +116,7 @@ class _Gatherer:
         idle: Floats | None = None
         if BY_NAME[key[1]].kind == "ratio":
             idle = np.where(np.isnan(values), np.nan, values < self._query.idle_below).astype(np.float64)
-        return SeriesResult(*key, times / 1e6, values, values, values, idle, tracker.finish())
+        return SeriesResult(*key, np.round(times / 1e6, 3), values, values, values, idle, tracker.finish())
 
     def _bucketed(self, key: Key) -> SeriesResult:
         collector, tracker = self._collectors[key]
@@ -162,7 +162,5 @@ def _named(selection: Selection) -> list[Key]:
     ]
 
 
-def _rounded(metric: str, values: npt.NDArray[np.float64]) -> Floats:
-    """Values to a tenth of their quantum: what lies below is noise of the arithmetic, and costs bytes in JSON."""
-    decimals = 1 - int(np.floor(np.log10(BY_NAME[metric].quantum)))
-    return np.round(values, max(0, decimals))
+def _rounded(metric: str, values: Floats) -> Floats:
+    return np.round(values, decimals_of(metric))

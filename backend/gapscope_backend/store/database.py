@@ -17,9 +17,10 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from gapscope_backend.errors import StoreError
@@ -35,7 +36,8 @@ _SQLITE_PRAGMAS = (
     "PRAGMA foreign_keys=ON",
 )
 
-log = logging.getLogger(__name__)
+# Alembic tells at INFO of each plugin that it loads, on each start.
+logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 class Database:
@@ -94,16 +96,30 @@ async def open_database(url: str) -> Database:
 
     Raises StoreError where it cannot be opened or its schema is newer than this program.
     """
-    database = Database(_create_engine(url))
+    database = connect(url)
     try:
         await database.upgrade()
+    except CommandError as error:
+        await database.close()
+        raise StoreError(f"{_shown(url)} was written by a newer Gapscope ({error}); upgrade this one") from error
     except (SQLAlchemyError, OSError) as error:
         await database.close()
-        raise StoreError(f"cannot open the database {make_url(url).render_as_string()}: {error}") from error
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        raise StoreError(f"cannot open the database {_shown(url)}: {cause}") from error
     except Exception:
         await database.close()
         raise
     return database
+
+
+def connect(url: str) -> Database:
+    """The database at ``url`` as it is, its schema untouched; connections open on first use."""
+    return Database(_create_engine(url))
+
+
+def _shown(url: str) -> str:
+    """The address without its password."""
+    return make_url(url).render_as_string(hide_password=True)
 
 
 def _create_engine(url: str) -> AsyncEngine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -33,7 +34,12 @@ def latest_of_group(group: DecodedGroup) -> dict[str, Point]:
     """The last sample of each column; it stays None where that sample is missing."""
     time = int(group.times[-1])
     points = ((metric, float(values[-1])) for metric, values in group.values.items())
-    return {metric: (time, None if np.isnan(value) else value) for metric, value in points}
+    return {metric: (time, None if np.isnan(value) else round(value, decimals_of(metric))) for metric, value in points}
+
+
+def decimals_of(metric: str) -> int:
+    """Decimals down to a tenth of the metric's quantum; what lies below is noise of the arithmetic."""
+    return max(0, 1 - math.floor(math.log10(BY_NAME[metric].quantum)))
 
 
 def collect_latest(groups: Iterable[DecodedGroup]) -> Latest:

@@ -74,8 +74,8 @@ async def page_live(request: web.Request) -> web.StreamResponse:
 
 async def close_sockets(app: web.Application) -> None:
     """Say good-bye on shutdown, so that agents and pages connect again at once."""
-    sockets: set[web.WebSocketResponse] = set(app[SOCKETS])
-    for socket in sockets:
+    sockets = app[SOCKETS]
+    for socket in tuple(sockets):
         await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the server stops")
 
 

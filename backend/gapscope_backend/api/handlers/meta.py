@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gapscope_agent.catalog import METRICS
 from gapscope_agent.version import __version__
+from gapscope_backend.analysis.causes import CAUSES
 from gapscope_backend.api.answers import json_answer
 from gapscope_backend.api.context import CONTEXT
 from gapscope_backend.api.schema import Catalog, CauseInfo, Health, MetricInfo
@@ -34,8 +35,6 @@ async def get_health(request: web.Request) -> web.Response:
 
 async def get_catalog(_request: web.Request) -> web.Response:
     """Series and causes."""
-    from gapscope_backend.analysis.causes import CAUSES
-
     metrics = [MetricInfo(m.name, m.entity, m.unit, m.kind, m.period_seconds, m.help, list(m.aliases)) for m in METRICS]
     causes = [CauseInfo(c.id, c.title, c.row_class, c.advice, c.priority) for c in CAUSES]
     return json_answer(Catalog(metrics, causes))
