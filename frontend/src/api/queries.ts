@@ -91,8 +91,8 @@ export function useRibbon(
   return useSpanQuery<RibbonAnswer>('ribbon', host, span, () => ({ buckets: toValue(buckets) }))
 }
 
-export function useGaps(host: MaybeRefOrGetter<string>, span: MaybeRefOrGetter<Span | null>, limit: number) {
-  return useSpanQuery<GapsAnswer>('gaps', host, span, { limit })
+export function useGaps(host: MaybeRefOrGetter<string>, span: MaybeRefOrGetter<Span | null>) {
+  return useSpanQuery<GapsAnswer>('gaps', host, span, {})
 }
 
 export function useDiagnosis(host: MaybeRefOrGetter<string>, span: MaybeRefOrGetter<Span | null>) {

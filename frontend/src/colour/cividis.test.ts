@@ -26,6 +26,11 @@ describe('heat', () => {
     expect(luminance(heat(1, 'light'))).toBeLessThan(luminance(heat(0, 'light')))
   })
 
+  it('darkens all the way on light', () => {
+    const steps = heatTable('light').map(luminance)
+    expect(steps.every((value, i) => i === 0 || value <= (steps[i - 1] as number))).toBe(true)
+  })
+
   it('cuts the low end on dark and clamps values', () => {
     expect(heat(0, 'dark')).not.toEqual(cividis(0))
     expect(heat(7, 'dark')).toEqual(cividis(1))

@@ -1,6 +1,7 @@
 /**
  * Cividis (Nuñez, Anderton, Renslow 2018): even in lightness and readable with any colour vision.
- * Dark theme: the low end, which would vanish in the background, is cut. Light theme: reversed, so that more is darker.
+ * Dark theme: the low end, which would vanish in the background, is cut. Light theme: reversed, so that more is darker, and
+ * paled towards white at the low end, so that idle cells stay quiet.
  */
 
 export type Theme = 'light' | 'dark'
@@ -12,6 +13,8 @@ const ANCHORS: readonly Rgb[] = [
   [138, 135, 121], [166, 157, 117], [196, 181, 108], [228, 207, 91], [255, 234, 70],
 ]
 const DARK_FLOOR = 0.12
+/** How far the lowest value goes towards white on light. */
+const LIGHT_PALING = 0.8
 
 /** The colour of the plain map at `position` 0..1. */
 export function cividis(position: number): Rgb {
@@ -27,7 +30,11 @@ export function cividis(position: number): Rgb {
 /** The colour of a utilization 0..1 in a theme. */
 export function heat(ratio: number, theme: Theme): Rgb {
   const value = Math.min(1, Math.max(0, ratio))
-  return cividis(theme === 'dark' ? DARK_FLOOR + value * (1 - DARK_FLOOR) : 1 - value)
+  if (theme === 'dark') return cividis(DARK_FLOOR + value * (1 - DARK_FLOOR))
+  const paling = LIGHT_PALING * (1 - value) ** 2
+  const [r, g, b] = cividis(1 - value)
+  const pale = (part: number): number => Math.round(part + (255 - part) * paling)
+  return [pale(r), pale(g), pale(b)]
 }
 
 /** `heat` at 256 steps, for painting many cells. */

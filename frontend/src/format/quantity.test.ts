@@ -41,5 +41,6 @@ it('writes GPU-seconds, and hours when there are many', () => {
 
 it('writes units without a rule after the figure', () => {
   expect(quantity(1234, 'switches/s')).toBe('1234 switches/s')
-  expect(quantity(0.5, 'cores')).toBe('0.50')
+  expect(quantity(0.5, 'cores')).toBe('0.50 cores')
+  expect(quantity(15, 'cores')).toBe('15 cores')
 })

@@ -70,7 +70,7 @@ const BY_UNIT: Record<string, (value: number) => string> = {
   'bytes/s': bytesPerSecond,
   watts,
   seconds: duration,
-  cores: (value) => value.toFixed(value < 9.995 ? 2 : 1),
+  cores: (value) => `${value.toFixed(value < 9.995 ? 2 : 1).replace(/\.0+$/, '')} ${value === 1 ? 'core' : 'cores'}`,
   hertz: (value) => `${(value / 1e6).toFixed(0)} MHz`,
   celsius: (value) => `${value.toFixed(0)} °C`,
 }

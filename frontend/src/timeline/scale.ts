@@ -4,7 +4,7 @@ import type { Track } from '@/series/track'
 import { indexAt } from '@/series/track'
 import type { Span } from '@/time/span'
 
-const STEPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10]
+const STEPS = [1, 1.2, 1.5, 2, 3, 4, 5, 6, 8, 10]
 
 /** The next round number at or above a value. */
 export function roundUp(value: number): number {

@@ -13,9 +13,9 @@ const rows = [
   row('cpu_preprocess', 'fault', 0.33), row('not_measured', 'missing', 0.02), row('memory_bound', 'limit', 0.1),
 ]
 
-it('puts what can be fixed first, the dearest on top', () => {
-  expect(orderedLedger(rows).map((item) => item.cause)).toEqual([
-    'cpu_preprocess', 'h2d_copy', 'memory_bound', 'unknown', 'not_measured', 'healthy',
+it('puts the verdict on top, then what can be fixed, the dearest first', () => {
+  expect(orderedLedger(rows, 'memory_bound').map((item) => item.cause)).toEqual([
+    'memory_bound', 'cpu_preprocess', 'h2d_copy', 'unknown', 'not_measured', 'healthy',
   ])
 })
 

@@ -20,10 +20,11 @@ export const CLASS_HELP: Record<RowClass, string> = {
   good: 'The GPU worked.',
 }
 
-/** Faults first, then limits, unused, missing and good; within a class the dearest first. */
-export function orderedLedger(rows: readonly LedgerRow[]): LedgerRow[] {
+/** The verdict's row on top, then faults, limits, unused, missing and good; within a class the dearest first. */
+export function orderedLedger(rows: readonly LedgerRow[], verdict: string): LedgerRow[] {
+  const rest = (row: LedgerRow): number => (row.cause === verdict ? 0 : 1)
   return [...rows].sort(
-    (a, b) => CLASS_ORDER[a.row_class] - CLASS_ORDER[b.row_class] || b.gpu_seconds - a.gpu_seconds,
+    (a, b) => rest(a) - rest(b) || CLASS_ORDER[a.row_class] - CLASS_ORDER[b.row_class] || b.gpu_seconds - a.gpu_seconds,
   )
 }
 
