@@ -9,13 +9,17 @@ import numpy as np
 from gapscope_backend.analysis.counters import held_cells
 from gapscope_backend.analysis.window import Floats, Gpu, Process, Window
 
+INIT_PID = 1
 LOADER_THREAD = "pt_data_worker"
 """Name that PyTorch gives to the main thread of its DataLoader workers (torch/utils/data/_utils/worker.py)."""
 
 
 @dataclass(frozen=True)
 class CpuAround:
-    """Cores per cell, float64[cells], NaN where not measured."""
+    """Cores per cell, float64[cells], NaN where not measured.
+
+    ``children`` are the processes below the owners and beside them (below the owners' parents) that hold no GPU.
+    """
 
     owners: Floats
     owners_system: Floats
@@ -48,9 +52,12 @@ def _sum(window: Window, pids: list[int], metric: str) -> Floats:
 
 
 def read_cpu(window: Window, gpu: Gpu) -> CpuAround:
-    """CPU figures around ``gpu``. Children exclude processes that hold this or another GPU themselves."""
+    """CPU figures around ``gpu``; processes that hold this or another GPU are nobody's children here."""
     holders = {pid for other in window.gpus for pid in other.owners}
-    below = [p for p in descendants(window.processes, gpu.owners) if p.pid not in holders]
+    known = {p.pid for p in window.processes}
+    parents = {p.parent_pid for p in window.processes if p.pid in gpu.owners and p.parent_pid in known}
+    roots = tuple(sorted((parents - {INIT_PID}) | set(gpu.owners)))
+    below = [p for p in descendants(window.processes, roots) if p.pid not in holders]
     children = [p.pid for p in below]
     return CpuAround(
         owners=_sum(window, list(gpu.owners), "process_cpu_cores"),

@@ -62,7 +62,7 @@ def choose(rows: Sequence[LedgerRow]) -> str:
     worst, unused, missing = (best[cls] for cls in _CLASSES)
     worst_share = worst.share if worst else 0.0
     unused_share = unused.share if unused else 0.0
-    if missing and missing.share >= 0.5 and missing.share > max(worst_share, unused_share):
+    if missing and missing.share > max(worst_share, unused_share, _TOLERATED[missing.cause]):
         return missing.cause
     if worst and worst_share >= max(SMALL_SHARE, UNUSED_WEIGHT * unused_share):
         return worst.cause
@@ -71,6 +71,9 @@ def choose(rows: Sequence[LedgerRow]) -> str:
     return "healthy" if rows else "not_measured"
 
 
+_TOLERATED = {"unknown": 0.2, "not_measured": 0.5}
+"""Shares up to which the rest of the window still gives a verdict. Time without data says nothing either way, but idle
+time without an explanation speaks against ``healthy``."""
 _CLASSES = ((FAULT, LIMIT), (UNUSED,), (MISSING,))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from enum import Enum
+from functools import lru_cache
 
 from gapscope_backend.analysis.frame_rules import RULES, Rule
 from gapscope_backend.analysis.window import Frame
@@ -46,6 +47,7 @@ def _matches(rule: Rule, path: str, function: str) -> bool:
     return path.startswith(rule.path) and (rule.function is None or re.search(rule.function, function) is not None)
 
 
+@lru_cache(maxsize=8192)
 def frame_kind(frame: Frame) -> FrameKind:
     """Kind of one frame: the first rule that matches, then the standard library, then ``APP``."""
     path = library_path(frame.file)

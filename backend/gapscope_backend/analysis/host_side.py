@@ -47,7 +47,7 @@ def _levels(graphics: Floats) -> Ints:
 
 def _explain_queue_waits(samples: Samples, feeders: Flags, cpu: CpuAround, owners: tuple[int, ...]) -> Ints:
     """Activities with queue waits turned into PRODUCER_BUSY or CHILD_BUSY where somebody is seen computing."""
-    activity = samples.activity.copy()
+    activity: Ints = samples.activity.copy()
     works = np.isin(activity, sorted(ON_CPU_WORK)) & (samples.active == 1) & ~feeders & np.isin(samples.pids, owners)
     producing = np.bincount(samples.snapshot, weights=works.astype(np.float64)) > 0
     waits = feeders & (activity == Activity.QUEUE_WAIT)

@@ -17,8 +17,10 @@ GIL_SWITCHES_PER_SECOND = 100.0
 """A thread that wants the interpreter lock wakes every 5 ms (``sys.getswitchinterval``), 200 times a second; a thread
 that waits for anything else in Python does so once per wait."""
 GLUE_PYTHON_SHARE = 0.5
-"""A thread that holds the lock in less than half of its samples in own code runs Python as the glue between native
-calls. Seen: 0.14-0.21 while launching kernels, 0.88 in pure Python."""
+"""A function that holds the lock in less than half of its samples runs Python as the glue between native calls.
+Seen: 0.14-0.21 while launching kernels, 0.88 in pure Python."""
+ON_CPU_CORES = 0.2
+"""Where the sampler does not tell on CPU from off it: a thread with less CPU time than this counts as off."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,13 @@ def read_samples(window: Window) -> Samples | None:
     used, inverse = np.unique(stack, return_inverse=True)
     classes = [classify_stack([source.frames[i] for i in source.stacks[s]]) for s in used.tolist()]
     on, off = np.array([c.on for c in classes]), np.array([c.off for c in classes])
-    active, owns = source.active[rows], source.owns_gil[rows]
+    owns = source.owns_gil[rows]
+    active = _with_cpu_time(window, source.active[rows], pids, tids)
     activity = np.where(active[...] == 0, off[inverse], on[inverse]).astype(np.int64)
     snapshot = np.unique(np.stack((times, pids)), axis=1, return_inverse=True)[1].reshape(-1)
     own_code = np.array([c.own_code for c in classes])[inverse]
     open_wait = np.array([c.waits_openly for c in classes])[inverse]
-    _tell_python(activity, own_code & (active != 0), owns, pids, tids)
+    _tell_python(activity, own_code & (active != 0), owns, _functions(source, used)[inverse])
     computes = np.isin(activity, (Activity.STALLED, Activity.CPU_WORK))
     candidate = (computes | own_code) & ~open_wait
     _tell_gil_waits(window, activity, active, owns, snapshot, candidate, own_code, pids, tids)
@@ -89,10 +92,32 @@ def read_samples(window: Window) -> Samples | None:
     )
 
 
-def _tell_python(activity: Ints, running: Flags, owns: npt.NDArray[np.int8], pids: Ints, tids: Ints) -> None:
-    """Own code on the CPU is PYTHON where its thread mostly holds the interpreter lock there, NATIVE elsewhere."""
-    for pid, tid in {(int(p), int(t)) for p, t in zip(pids[running], tids[running], strict=True)}:
-        mine = running & (pids == pid) & (tids == tid)
+def _with_cpu_time(window: Window, active: npt.NDArray[np.int8], pids: Ints, tids: Ints) -> npt.NDArray[np.int8]:
+    """``active`` with unknown samples of threads that use next to no CPU time set to off the CPU."""
+    unknown = active < 0
+    active = active.copy()
+    for pid, tid in {(int(p), int(t)) for p, t in zip(pids[unknown], tids[unknown], strict=True)}:
+        series = window.series.get((f"thread:{pid}/{tid}", "thread_cpu_cores"))
+        if series is not None and not np.isnan(series.values).all() and np.nanmean(series.values) < ON_CPU_CORES:
+            active[unknown & (pids == pid) & (tids == tid)] = 0
+    return active
+
+
+def _functions(source: StackSamples, used: Ints) -> Ints:
+    """A number for the innermost function of each of the ``used`` stacks; -1 where a stack has no frame."""
+    numbers: dict[tuple[str, str], int] = {}
+    found = []
+    for stack in used.tolist():
+        frame = source.frames[source.stacks[stack][0]] if source.stacks[stack] else None
+        found.append(-1 if frame is None else numbers.setdefault((frame.file, frame.function), len(numbers)))
+    return np.array(found, dtype=np.int64)
+
+
+def _tell_python(activity: Ints, running: Flags, owns: npt.NDArray[np.int8], functions: Ints) -> None:
+    """Own code on the CPU is PYTHON where its function mostly holds the interpreter lock, NATIVE elsewhere."""
+    running = running & (activity == Activity.NATIVE)
+    for function in np.unique(functions[running]):
+        mine = running & (functions == function)
         known = mine & (owns >= 0)
         if known.any() and float((owns[known] == 1).mean()) >= GLUE_PYTHON_SHARE:
             activity[mine & (owns != 0)] = Activity.PYTHON

@@ -12,11 +12,13 @@ _ON_CPU: tuple[tuple[re.Pattern[str], Activity], ...] = (
     (re.compile(r"\.item\(\)|\.tolist\(\)|\bnonzero\(|\.cpu\(\)\.numpy\(|\bmasked_select\("), Activity.SYNC),
     (re.compile(r"\.copy_\(|\.cuda\(|\.cpu\(\)|\.to\(|\.pin_memory\(|\bdevice_put\(|\bdevice_get\("), Activity.COPY),
     (re.compile(r"\bsynchronize\(|\bblock_until_ready\("), Activity.DEVICE_WAIT),
+    (re.compile(r"\b(np|numpy|cv2|pd|pandas|scipy|sklearn|Image|json|re|random)\.[a-z_]"), Activity.CPU_WORK),
+    (re.compile(r"\b(torch|F|jnp|cp|cupy)\.[a-z_]"), Activity.LAUNCH),
 )
 _OFF_CPU: tuple[tuple[re.Pattern[str], Activity], ...] = (
     (re.compile(r"\.accept\(|\bselect\(|\.poll\("), Activity.QUEUE_WAIT),
     (re.compile(r"\.recv(_into|from|msg)?\(|\.readinto\(|\.read\(|\.readline\(|\burlopen\("), Activity.IO_WAIT),
-    (re.compile(r"\bos\.(read|pread|fsync)\(|\bopen\("), Activity.IO_WAIT),
+    (re.compile(r"\bos\.(read|pread|fsync)\(|\bopen\(|\.fromfile\(|\b(np|torch)\.load\("), Activity.IO_WAIT),
     (re.compile(r"\bsleep\(|\.get\(|\.wait\(|\.acquire\(|\.join\(\)"), Activity.QUEUE_WAIT),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.causes.job import spins
 from gapscope_backend.analysis.causes.launch_bound import EMPTY_SM_RATIO
 from gapscope_backend.analysis.view import View
 
@@ -22,6 +23,8 @@ def _claim(view: View) -> Claim:
     sm, occupancy = c.while_busy(c.sm), c.while_busy(c.occupancy)
     pipes = np.array([np.nan_to_num(c.while_busy(p)) for p in (c.tensor, c.fp32, c.fp64, c.fp16, c.integer)])
     thin = (sm >= EMPTY_SM_RATIO) & (sm < FILLED_SM_RATIO) & ~(occupancy >= THIN_OCCUPANCY)
+    if any(spins(view, peer) for peer in view.peers):  # it may wait for that peer: too early to blame the batch
+        return Claim()
     return Claim(busy=np.where(thin & (pipes.max(axis=0) < BUSY_PIPE), 1.0, 0.0), confidence=0.8)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.causes.job import spins
 from gapscope_backend.analysis.causes.launch_bound import EMPTY_SM_RATIO
 from gapscope_backend.analysis.view import View
 
@@ -60,7 +61,8 @@ HOST_SIDE = Cause(
 
 def _gpu_claim(view: View) -> Claim:
     empty = view.counters.while_busy(view.counters.sm) < EMPTY_SM_RATIO
-    return Claim({Activity.DEVICE_WAIT: 1.0}, np.where(empty, 1.0, 0.0), confidence=0.4)
+    spinning = any(spins(view, peer) for peer in view.peers)
+    return Claim({Activity.DEVICE_WAIT: 1.0}, np.where(empty | spinning, 1.0, 0.0), confidence=0.4)
 
 
 def _gpu_findings(view: View) -> Findings:

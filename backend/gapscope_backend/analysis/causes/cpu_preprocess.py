@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.view import View
 
 WORK = (Activity.CPU_WORK, Activity.PYTHON)
 OTHERS = (Activity.PRODUCER_BUSY, Activity.CHILD_BUSY)
+TENSORS_ON_CPU = (Activity.LAUNCH, Activity.NATIVE, Activity.COPY)
+NATIVE_CORES = 2.0
+"""Launching takes one thread (and one more in a backward pass). With two cores more than the Python threads use, the
+framework computes on the CPU with its own pool of threads (seen: 3 to 9 cores so, 0.0-0.1 while launching)."""
+
+
+def native_cores(view: View) -> float:
+    """Cores that the owners use beyond their Python threads; 0 where it is not known."""
+    samples, used = view.host.samples, view.mean(view.cpu.owners)
+    if samples is None or used is None:
+        return 0.0
+    mine = np.isin(samples.pids, view.gpu.owners)
+    active = float((samples.active[mine] == 1).sum())
+    snapshots = np.unique(samples.snapshot[mine]).size
+    processes = np.unique(samples.pids[mine]).size
+    return used - active / snapshots * processes if snapshots else 0.0
 
 
 def _claim(view: View) -> Claim:
-    return Claim(dict.fromkeys(WORK + OTHERS, 1.0), confidence=stack_confidence(view))
+    pool = 1.0 if native_cores(view) >= NATIVE_CORES else 0.0
+    idle = {**dict.fromkeys(WORK + OTHERS, 1.0), **dict.fromkeys(TENSORS_ON_CPU, pool)}
+    return Claim(idle, confidence=stack_confidence(view))
 
 
 def _findings(view: View) -> Findings:
@@ -25,6 +45,9 @@ def _findings(view: View) -> Findings:
             0.3,
         )
         + fact("stacks", "idle time in which it waits for another thread or child that computes", others or None, 0.3)
+        + fact(
+            "thread_cpu_cores", "CPU of the owners outside Python threads", native_cores(view), NATIVE_CORES, "cores"
+        )
         + fact("process_cpu_cores", "CPU of the processes that hold the GPU", view.mean(view.cpu.owners), 0.8, "cores"),
         fact("stacks", "idle time in which it is launching GPU work", launching or None, 0.3),
     )
@@ -40,5 +63,5 @@ CAUSE = Cause(
     would_change="Stacks of the feeding thread that stand in the framework or in a wait while the GPU idles.",
     claim=_claim,
     findings=_findings,
-    activities=WORK + OTHERS,
+    activities=WORK + OTHERS + TENSORS_ON_CPU,
 )

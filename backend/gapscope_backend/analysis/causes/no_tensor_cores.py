@@ -7,9 +7,12 @@ import numpy as np
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.view import View
 
-FP32_BOUND = 0.5
-"""FP32 pipe active over graphics active: from half on the pipe is what the work waits for (seen: 0.76 in FP32 matrix
-products, 0.3 in FP32 training of a convolution network, below 0.1 elsewhere)."""
+FP32_BOUND = 0.2
+"""FP32 pipe active over graphics active. FP32 multiplications cost at least eight times their TF32 counterparts, so a
+fifth of the pipe's peak on a filled chip is most of the kernels' time (seen: 0.76 in FP32 matrix products, 0.29 in FP32
+training of a convolution network; 0.15 and less at small batches; 0.02 where tensor cores do the work)."""
+FILLED_SM_RATIO = 0.6
+"""On a chip that is not filled the size of the work comes first, then its precision."""
 TENSOR_OF_FP32 = 0.1
 """Tensor activity below a tenth of the FP32 activity: what could run there does not."""
 
@@ -17,7 +20,8 @@ TENSOR_OF_FP32 = 0.1
 def _claim(view: View) -> Claim:
     fp32 = view.counters.while_busy(view.counters.fp32)
     tensor = view.counters.while_busy(view.counters.tensor)
-    plain = (fp32 >= FP32_BOUND) & (tensor <= TENSOR_OF_FP32 * fp32)
+    filled = view.counters.while_busy(view.counters.sm) >= FILLED_SM_RATIO
+    plain = (fp32 >= FP32_BOUND) & (tensor <= TENSOR_OF_FP32 * fp32) & filled
     return Claim(busy=np.where(plain, 1.0, 0.0), confidence=0.9)
 
 

@@ -13,15 +13,32 @@ them (seen: 0.9 with a result read after each layer; about 0 with one read per r
 explains are taken out)."""
 
 
+WAITS = (Activity.SYNC, Activity.DEVICE_WAIT)
+"""Waits for the GPU that its own work does not explain."""
+LAUNCHING_PER_WAIT = 0.2
+"""Explicit waits are part of the picture only where launching takes at least a fifth of their time."""
+
+
+def _calls(view: View) -> float:
+    return view.mean_activity(*PATH) - view.mean_activity(Activity.SYNC)
+
+
+def _alternates(view: View) -> bool:
+    waits = view.mean_activity(Activity.DEVICE_WAIT)
+    return waits > 0 and _calls(view) >= LAUNCHING_PER_WAIT * waits
+
+
 def sync_share(view: View) -> float:
-    """Share of the idle launching time that the feeding thread spends fetching results."""
-    path = view.mean_activity(*PATH)
-    return view.mean_activity(Activity.SYNC) / path if path > 0 else 0.0
+    """Share of the idle launching time that the feeding thread spends fetching results or waiting for the GPU."""
+    waits = view.mean_activity(*WAITS) if _alternates(view) else view.mean_activity(Activity.SYNC)
+    total = waits + _calls(view)
+    return waits / total if total > 0 else 0.0
 
 
 def _claim(view: View) -> Claim:
     dominant = 1.0 if sync_share(view) >= SYNC_SHARE else 0.0
-    idle = {Activity.SYNC: 1.0, Activity.LAUNCH: dominant, Activity.NATIVE: dominant}
+    waits = dominant if _alternates(view) else 0.0
+    idle = {Activity.SYNC: 1.0, Activity.DEVICE_WAIT: waits, Activity.LAUNCH: dominant, Activity.NATIVE: dominant}
     return Claim(idle, confidence=stack_confidence(view))
 
 
@@ -29,7 +46,7 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "stacks",
-            "of the idle launching time is on lines that fetch a result from the GPU",
+            "of the idle launching time goes to fetching results or waiting for the GPU",
             sync_share(view),
             SYNC_SHARE,
         )

@@ -20,8 +20,9 @@ TRAFFIC_LINK_SHARE = 0.02
 """Below this, PCIe carries commands and results (91,000 kernel launches a second need 0.4 % of a Gen5 x16 link)."""
 STRONG_SHARE = 0.2
 """With a fifth of the time in copies, the host's time around them is copying too: pageable memory is staged by the
-CPU at less than half the link's rate (seen: 0.4 for pageable and 1.0 for pinned memory, at most 0.03 elsewhere)."""
-WEAK_SHARE = 0.05
+CPU at less than half the link's rate (seen: 0.4 for pageable and 1.0 for pinned memory, at most 0.01 elsewhere)."""
+HOST_PER_COPY = 1.0 / STRONG_SHARE
+"""Below that, native calls and waits count up to five times the copies' own time: staging and page faults."""
 
 MOVERS = (Activity.COPY, Activity.DEVICE_WAIT, Activity.SYNC, Activity.NATIVE, Activity.LAUNCH, Activity.UNSEEN)
 
@@ -45,10 +46,18 @@ def moving_share(view: View, *, to_device: bool) -> Floats:
 def copy_claim(moving: Floats) -> Claim:
     """Claim on idle time by the share of time that copies took."""
     strong = moving >= STRONG_SHARE
-    part = np.where(strong, 1.0, np.where(moving >= TRAFFIC_LINK_SHARE, moving, 0.0))
-    idle: dict[Activity, Floats | float] = dict.fromkeys(MOVERS, part)
-    idle[Activity.COPY] = np.where(moving >= WEAK_SHARE, 1.0, part)
-    idle[Activity.BLOCKED] = idle[Activity.STALLED] = np.where(strong, 1.0, 0.0)
+    around = np.minimum(1.0, moving * HOST_PER_COPY)
+    named = np.where(moving > 0, 1.0, 0.0)
+    idle: dict[Activity, Floats | float] = {
+        Activity.COPY: named,
+        Activity.SYNC: named,
+        Activity.DEVICE_WAIT: around,
+        Activity.NATIVE: around,
+        Activity.UNSEEN: around,
+        Activity.LAUNCH: np.where(strong, 1.0, moving),
+        Activity.BLOCKED: np.where(strong, 1.0, 0.0),
+        Activity.STALLED: np.where(strong, 1.0, 0.0),
+    }
     return Claim(idle, confidence=0.9)
 
 
