@@ -19,6 +19,7 @@ from gapscope_agent.errors import AgentError
 from gapscope_agent.wire import HOST_PATTERN
 
 ENVIRONMENT_PREFIX = "GAPSCOPE_AGENT_"
+TOKEN = re.compile(r"[!-~]{1,512}\Z")
 
 
 class ConfigError(AgentError):
@@ -52,6 +53,8 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def __post_init__(self) -> None:
         if not re.match(r"https?://[^/\s]+/?$", self.server):
             raise ConfigError(f"server = {self.server!r}: want http://HOST:PORT or https://HOST:PORT")
+        if self.token is not None and not TOKEN.match(self.token):
+            raise ConfigError("token: want one token, printable and without spaces")
         if not re.match(HOST_PATTERN, self.host):
             raise ConfigError(f"host = {self.host!r}: letters, digits, '.', '_' and '-' only, at most 253")
         for name in ("batch_seconds", "request_timeout_seconds", "retry_initial_seconds", "queue_max_bytes"):
@@ -65,9 +68,14 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         if self.token_file is None:
             return self.token
         try:
-            return self.token_file.read_text(encoding="utf-8").strip()
+            token = self.token_file.read_text(encoding="utf-8").strip()
         except OSError as error:
             raise ConfigError(f"token_file {self.token_file}: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"token_file {self.token_file}: holds no text") from error
+        if not TOKEN.match(token):
+            raise ConfigError(f"token_file {self.token_file}: want one token, printable and without spaces")
+        return token
 
 
 KEYS = tuple(AgentConfig.__struct_fields__)

@@ -14,12 +14,17 @@ from gapscope_agent.wire import LiveFrame
 
 @contextlib.asynccontextmanager
 async def delivering(
-    config: AgentConfig, shipper: Shipper, frame: Callable[[], LiveFrame | None]
+    config: AgentConfig, shipper: Shipper, frame: Callable[[], LiveFrame | None], stop: asyncio.Event
 ) -> AsyncIterator[None]:
-    """Run shipper and live view beside the body; at its end the shipper flushes what is queued."""
+    """Run shipper and live view beside the body; at its end the shipper flushes what is queued.
+
+    A task that fails sets ``stop``, and its error is raised when the body has ended.
+    """
     ended = asyncio.Event()
     live = LiveSender(config, frame)
     tasks = [asyncio.create_task(shipper.run(ended)), asyncio.create_task(live.run(ended))]
+    for task in tasks:
+        task.add_done_callback(lambda _: stop.set())
     try:
         yield
     finally:

@@ -155,7 +155,7 @@ async def run_replay(
     ledger = Ledger()
     shipper = Shipper(config, ledger)
     player = _Player(config, recording, shipper, ledger, stop or asyncio.Event(), start_ns, end_ns, wall_ns)
-    async with delivering(config, shipper, player.live_frame):
+    async with delivering(config, shipper, player.live_frame, player.stop):
         if at_recorded_time:
             await player.play(0, speed)
             return

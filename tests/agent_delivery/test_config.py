@@ -68,6 +68,9 @@ def test_a_token_file_is_read_anew_each_time(tmp_path: Path) -> None:
     assert config.bearer() == "one"
     file.write_text("two\n")
     assert config.bearer() == "two"
+    file.write_text("two\nX-Other: header")
+    with pytest.raises(ConfigError, match="one token"):
+        config.bearer()
 
 
 @pytest.mark.parametrize(("text", "name"), [("a b/c", "a-b-c"), ("..x..", "x"), ("", "host"), ("ü", "host")])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +16,7 @@ from gapscope_agent import wire
 TIMES = 1_800_000_000_000_000_000 + np.arange(50, dtype=np.int64) * 100_000_000
 
 
-def packed(values: list[int] | np.ndarray[tuple[int], np.dtype[np.int64]]) -> bytes:
+def packed(values: Sequence[int] | npt.NDArray[np.int64]) -> bytes:
     return bytes(standalone.simple_compress(np.asarray(values, dtype=np.int64), ChunkConfig()))
 
 
