@@ -11,8 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_agent.wire import Batch
 from gapscope_backend.store.database import Database
+from gapscope_backend.store.entities import store_entities
 from gapscope_backend.store.latest import Latest, decode_latest, encode_latest, merge_latest
-from gapscope_backend.store.models import Entity, Event, Host, HostLatest, IngestHot
+from gapscope_backend.store.models import Event, Host, HostLatest, IngestHot
 from gapscope_backend.store.upsert import insert
 
 PLAIN = "msgpack"
@@ -61,7 +62,7 @@ async def store_batch(database: Database, checked: CheckedBatch, now_ns: int) ->
         if added.first() is None:
             return False
         _renew_host(host, batch)
-        await _store_entities(session, host.id, batch)
+        await store_entities(session, host.id, batch)
         await _store_events(session, host.id, batch, now_ns)
         await _store_latest(session, host.id, checked)
     return True
@@ -97,43 +98,6 @@ def _renew_host(host: Host, batch: Batch) -> None:
     host.first_data_ns = min(host.first_data_ns, batch.start_ns)
     host.last_data_ns = max(host.last_data_ns, batch.end_ns)
     host.has_stacks = host.has_stacks or bool(batch.samples)
-
-
-async def _store_entities(session: AsyncSession, host_id: int, batch: Batch) -> None:
-    facts = {entity.key: entity for entity in batch.entities}
-    keys = facts.keys() | {group.entity for group in batch.groups}
-    known: dict[str, Entity] = {}
-    ordered = sorted(keys)
-    for at in range(0, len(ordered), 500):  # below SQLite's limit of bound parameters
-        rows = await session.scalars(
-            select(Entity).where(Entity.host_id == host_id, Entity.key.in_(ordered[at : at + 500]))
-        )
-        known.update((row.key, row) for row in rows)
-    for key in ordered:
-        labels = facts[key].labels if key in facts else {}
-        row = known.get(key)
-        if row is None:
-            session.add(
-                Entity(
-                    host_id=host_id,
-                    key=key,
-                    kind=key.partition(":")[0],
-                    labels=labels,
-                    first_seen_ns=batch.start_ns,
-                    last_seen_ns=batch.end_ns,
-                )
-            )
-            continue
-        _renew_entity(row, labels, batch)
-
-
-def _renew_entity(row: Entity, labels: dict[str, str], batch: Batch) -> None:
-    newer = batch.end_ns >= row.last_seen_ns
-    merged = {**row.labels, **labels} if newer else {**labels, **row.labels}
-    if merged != row.labels:
-        row.labels = merged
-    row.first_seen_ns = min(row.first_seen_ns, batch.start_ns)
-    row.last_seen_ns = max(row.last_seen_ns, batch.end_ns)
 
 
 async def _store_events(session: AsyncSession, host_id: int, batch: Batch, now_ns: int) -> None:

@@ -1,0 +1,71 @@
+"""Keeping entities: who they are, their facts, and when they were first and last seen.
+
+Most batches tell nothing new about most entities; those cost one statement for all of them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from gapscope_agent.wire import Batch
+from gapscope_backend.store.models import Entity
+
+_KEYS_AT_ONCE = 500  # below SQLite's limit of bound parameters
+
+Known = dict[str, tuple[dict[str, str], int]]
+"""Key to (labels, last seen) as stored."""
+
+
+async def store_entities(session: AsyncSession, host_id: int, batch: Batch) -> None:
+    """Lay what a batch tells of its entities over what is stored; a late batch fills in, it replaces nothing."""
+    told = {entity.key: entity.labels for entity in batch.entities}
+    keys = sorted(told.keys() | {group.entity for group in batch.groups})
+    known = await _load(session, host_id, keys)
+    session.add_all(
+        Entity(
+            host_id=host_id,
+            key=key,
+            kind=key.partition(":")[0],
+            labels=told.get(key, {}),
+            first_seen_ns=batch.start_ns,
+            last_seen_ns=batch.end_ns,
+        )
+        for key in keys
+        if key not in known
+    )
+    await _renew_seen(session, host_id, sorted(known), batch)
+    for key in told.keys() & known.keys():
+        labels, last_seen_ns = known[key]
+        merged = {**labels, **told[key]} if batch.end_ns >= last_seen_ns else {**told[key], **labels}
+        if merged != labels:
+            which = update(Entity).where(Entity.host_id == host_id, Entity.key == key)
+            await session.execute(which.values(labels=merged), execution_options={"synchronize_session": False})
+
+
+async def _load(session: AsyncSession, host_id: int, keys: Sequence[str]) -> Known:
+    known: Known = {}
+    for some in _slices(keys):
+        rows = await session.execute(
+            select(Entity.key, Entity.labels, Entity.last_seen_ns).where(
+                Entity.host_id == host_id, Entity.key.in_(some)
+            )
+        )
+        known.update((key, (labels, last_seen_ns)) for key, labels, last_seen_ns in rows)
+    return known
+
+
+async def _renew_seen(session: AsyncSession, host_id: int, keys: Sequence[str], batch: Batch) -> None:
+    options = {"synchronize_session": False}
+    for some in _slices(keys):
+        which = update(Entity).where(Entity.host_id == host_id, Entity.key.in_(some))
+        later = which.where(Entity.last_seen_ns < batch.end_ns).values(last_seen_ns=batch.end_ns)
+        earlier = which.where(Entity.first_seen_ns > batch.start_ns).values(first_seen_ns=batch.start_ns)
+        await session.execute(later, execution_options=options)
+        await session.execute(earlier, execution_options=options)
+
+
+def _slices(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (keys[at : at + _KEYS_AT_ONCE] for at in range(0, len(keys), _KEYS_AT_ONCE))
