@@ -147,9 +147,13 @@ def test_processes_threads_io_and_quota(origin: Origin) -> None:
 
 def test_another_process_under_the_same_pid_starts_anew(origin: Origin) -> None:
     deriver = Deriver(origin)
-    deriver.feed(Processes(t=START, processes=[process(7, 10, start_jiffies=1)]))
+    thread = ThreadCpu(tid=8, name="old", state="R", user_jiffies=0, system_jiffies=0)
+    deriver.feed(Processes(t=START, processes=[process(7, 10, start_jiffies=1, user="a", thread_cpu=[thread])]))
     deriver.feed(Processes(t=START + S, processes=[process(7, 5000, start_jiffies=2)]))
-    group = find(deriver.drain(), "process:7", "process_cpu_cores")
+    derived = deriver.drain()
+    assert "user" not in labels(derived, "process:7")
+    assert "thread:7/8" not in deriver._tables.labels
+    group = find(derived, "process:7", "process_cpu_cores")
     assert np.isnan(group.values["process_cpu_cores"]).all()
     assert set(group.reasons["process_cpu_cores"].values()) == {"first_reading"}
 

@@ -75,6 +75,8 @@ class ProcessesDeriver:
         followed = self._followed.get(process.pid)
         start = process.start_jiffies
         if followed is not None and start is not None and followed.start_jiffies not in (None, start):
+            self._forget(process.pid)
+            self._tables.labels.pop(f"process:{process.pid}", None)
             followed = None
         if followed is None:
             followed = self._followed[process.pid] = _Followed(start)
