@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-import numpy as np
-
+from gapscope_backend.analysis.gaps import runs
 from gapscope_backend.analysis.window import CELL_NS, Gpu, Window
 from gapscope_backend.errors import UnprocessableError
 from gapscope_backend.services.windows import LAG_METRIC, load_window
@@ -46,7 +45,6 @@ def _all_gaps(window: Window, threshold: float) -> list[Gap]:
 def _gpu_gaps(window: Window, gpu: Gpu, threshold: float) -> list[Gap]:
     """Runs of idle cells. A cell without a value is no gap: nothing is known of it."""
     active = window.gpu_cells(gpu, ACTIVE_METRIC)
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], active < threshold, [0])).astype(np.int8)))
     return [
         Gap(
             gpu.key,
@@ -54,5 +52,5 @@ def _gpu_gaps(window: Window, gpu: Gpu, threshold: float) -> list[Gap]:
             min(window.start_ns + last * CELL_NS, window.end_ns),
             float((1 - active[first:last]).sum()) * CELL_NS / 1e9,
         )
-        for first, last in edges.reshape(-1, 2).tolist()
+        for first, last in runs(active < threshold)
     ]

@@ -1,1 +1,6 @@
-"""Database models and the queries over them; SQLAlchemy lives here and nowhere else."""
+"""Database models and the queries over them."""
+
+import logging
+
+# Alembic tells at INFO of each plugin that it loads, as soon as it is imported.
+logging.getLogger("alembic").setLevel(logging.WARNING)

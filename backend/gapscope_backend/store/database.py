@@ -8,7 +8,6 @@ file's write lock at once (BEGIN IMMEDIATE), so that no transaction fails half-w
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -35,9 +34,6 @@ _SQLITE_PRAGMAS = (
     "PRAGMA busy_timeout=10000",
     "PRAGMA foreign_keys=ON",
 )
-
-# Alembic tells at INFO of each plugin that it loads, on each start.
-logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 class Database:
