@@ -48,9 +48,9 @@ def labels(derived: Derived, key: str) -> dict[str, str]:
     return entity.labels
 
 
-def process(pid: int, user: int, parent: int = 1, **more: object) -> Process:
+def process(pid: int, jiffies: int, parent: int = 1, **more: object) -> Process:
     base = {"state": "R", "system_jiffies": 0, "threads": 1, "rss_pages": 10}
-    return Process(pid=pid, parent_pid=parent, user_jiffies=user, **{**base, **more})  # type: ignore[arg-type]
+    return Process(pid=pid, parent_pid=parent, user_jiffies=jiffies, **{**base, **more})  # type: ignore[arg-type]
 
 
 def test_gpu_counters_become_ratios_and_bytes_and_a_null_has_its_reason(origin: Origin) -> None:
