@@ -47,54 +47,53 @@ export function useHostDetail(host: MaybeRefOrGetter<string>) {
   })
 }
 
+/** A span of a host to ask about; `growing`: data of its end may still arrive, so ask again. */
+export interface SpanWish {
+  host: string
+  span: Span | null
+  growing: boolean
+}
+
 /** One read about a span of a host; waits while the span is unknown and keeps the last answer meanwhile. */
 function useSpanQuery<T>(
   name: string,
-  host: MaybeRefOrGetter<string>,
-  span: MaybeRefOrGetter<Span | null>,
+  wish: MaybeRefOrGetter<SpanWish>,
   more: MaybeRefOrGetter<Record<string, string | number | readonly string[]>>,
 ) {
   const path = computed(() => {
-    const wanted = toValue(span)
-    return wanted && hostPath(toValue(host), `/${name}?${queryText({ ...limits(wanted), ...toValue(more) })}`)
+    const { host, span } = toValue(wish)
+    return span && hostPath(host, `/${name}?${queryText({ ...limits(span), ...toValue(more) })}`)
   })
   return useQuery({
-    queryKey: ['span', computed(() => toValue(host)), path],
+    queryKey: ['span', computed(() => toValue(wish).host), path],
     queryFn: ({ signal }) => getJson<T>(path.value as string, signal),
     enabled: computed(() => path.value !== null),
     placeholderData: keepPreviousData,
     staleTime: SPAN_STALE_MS,
+    refetchInterval: () => (toValue(wish).growing ? DETAIL_PERIOD_MS : false),
     gcTime: SPAN_STALE_MS,
     shallow: true,
   })
 }
 
-export interface SeriesWish {
+export interface SeriesChoice {
   entity: readonly string[]
   metric: readonly string[]
   buckets: number
 }
 
-export function useSeries(
-  host: MaybeRefOrGetter<string>,
-  span: MaybeRefOrGetter<Span | null>,
-  wish: MaybeRefOrGetter<SeriesWish>,
-) {
-  return useSpanQuery<SeriesAnswer>('series', host, span, () => ({ ...toValue(wish) }))
+export function useSeries(wish: MaybeRefOrGetter<SpanWish>, choice: MaybeRefOrGetter<SeriesChoice>) {
+  return useSpanQuery<SeriesAnswer>('series', wish, () => ({ ...toValue(choice) }))
 }
 
-export function useRibbon(
-  host: MaybeRefOrGetter<string>,
-  span: MaybeRefOrGetter<Span | null>,
-  buckets: MaybeRefOrGetter<number>,
-) {
-  return useSpanQuery<RibbonAnswer>('ribbon', host, span, () => ({ buckets: toValue(buckets) }))
+export function useRibbon(wish: MaybeRefOrGetter<SpanWish>, buckets: MaybeRefOrGetter<number>) {
+  return useSpanQuery<RibbonAnswer>('ribbon', wish, () => ({ buckets: toValue(buckets) }))
 }
 
-export function useGaps(host: MaybeRefOrGetter<string>, span: MaybeRefOrGetter<Span | null>) {
-  return useSpanQuery<GapsAnswer>('gaps', host, span, {})
+export function useGaps(wish: MaybeRefOrGetter<SpanWish>) {
+  return useSpanQuery<GapsAnswer>('gaps', wish, {})
 }
 
-export function useDiagnosis(host: MaybeRefOrGetter<string>, span: MaybeRefOrGetter<Span | null>) {
-  return useSpanQuery<Verdict>('diagnosis', host, span, {})
+export function useDiagnosis(wish: MaybeRefOrGetter<SpanWish>) {
+  return useSpanQuery<Verdict>('diagnosis', wish, {})
 }

@@ -71,12 +71,14 @@ export function padded(span: Span, pad: number): Span {
 }
 
 /**
- * The span to ask the server for: the visible one and about a quarter more on each side, on a grid of powers of two,
- * so that small pans need no new request.
+ * The span to ask the server for: the visible one and about a quarter more on each side (and `reach` ms), on a grid of
+ * powers of two, so that small pans need no new request.
  */
-export function requestSpan(visible: Span): Span {
-  const step = 2 ** Math.ceil(Math.log2(widthOf(visible) / 4))
-  return { from: Math.floor(visible.from / step - 0.5) * step, to: Math.ceil(visible.to / step + 0.5) * step }
+export function requestSpan(visible: Span, reach = 0): Span {
+  const from = visible.from - reach
+  const to = visible.to + reach
+  const step = 2 ** Math.ceil(Math.log2((to - from) / 4))
+  return { from: Math.floor(from / step - 0.5) * step, to: Math.ceil(to / step + 0.5) * step }
 }
 
 /** What to show first: everything when it is short, else its end. */

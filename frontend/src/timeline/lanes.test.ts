@@ -24,5 +24,5 @@ it.each([
 })
 
 it('rounds the top of a scale up', () => {
-  expect([0, 0.7, 1, 11.2e9, 47].map(roundUp)).toEqual([1, 0.8, 1, 15e9, 50])
+  expect([0, 0.7, 1, 11.2e9, 47].map(roundUp)).toEqual([1, 0.8, 1, 12e9, 50])
 })

@@ -3,9 +3,10 @@
 import type { Ref } from 'vue'
 import { computed, watch } from 'vue'
 import { useQueryClient } from '@tanstack/vue-query'
+import type { SpanWish } from '@/api/queries'
 import { useSeries } from '@/api/queries'
 import type { HostDetail, SeriesAnswer } from '@/api/schema'
-import { requestSpan, widthOf } from '@/time/span'
+import { widthOf } from '@/time/span'
 import type { TimelineContext } from '@/timeline/context'
 import { gpuMetrics } from '@/timeline/lanes'
 
@@ -20,24 +21,24 @@ export interface SeriesFeeds {
   refetch(): void
 }
 
-export function useSeriesFeeds(context: TimelineContext, host: string, detail: Ref<HostDetail>): SeriesFeeds {
+export function useSeriesFeeds(context: TimelineContext, around: Ref<SpanWish>, detail: Ref<HostDetail>): SeriesFeeds {
   const { book, viewport, plotWidth } = context
   const client = useQueryClient()
-  const span = computed(() => (plotWidth.value > 0 ? requestSpan(viewport.settled.value) : null))
   // About one bucket a pixel of the visible part; the request reaches beyond it.
   const buckets = computed(() => {
-    const wider = span.value ? widthOf(span.value) / widthOf(viewport.settled.value) : 1
+    const { span } = around.value
+    const wider = span ? widthOf(span) / widthOf(viewport.settled.value) : 1
     return Math.ceil((plotWidth.value * wider) / 200) * 200
   })
-  const hasGpu = computed(() => detail.value.devices.length > 0)
+  const gpus = computed(() => (detail.value.devices.length ? around.value : { ...around.value, span: null }))
   const capped = (limit: number): number => Math.max(200, Math.min(limit, buckets.value))
 
   const queries = [
-    useSeries(host, () => (hasGpu.value ? span.value : null), () => ({
+    useSeries(gpus, () => ({
       entity: ['gpu:*'], metric: gpuMetrics(), buckets: capped(LINE_BUCKETS),
     })),
-    useSeries(host, span, () => ({ entity: ['core:*'], metric: ['cpu_core_busy_ratio'], buckets: capped(HEAT_BUCKETS) })),
-    useSeries(host, span, () => ({ entity: ['process:*'], metric: ['process_cpu_cores'], buckets: capped(HEAT_BUCKETS) })),
+    useSeries(around, () => ({ entity: ['core:*'], metric: ['cpu_core_busy_ratio'], buckets: capped(HEAT_BUCKETS) })),
+    useSeries(around, () => ({ entity: ['process:*'], metric: ['process_cpu_cores'], buckets: capped(HEAT_BUCKETS) })),
   ]
   for (const query of queries) {
     watch(query.data, (answer: SeriesAnswer | undefined) => answer && book.take(answer), { immediate: true })
@@ -46,6 +47,6 @@ export function useSeriesFeeds(context: TimelineContext, host: string, detail: R
   return {
     loading: computed(() => queries.some((query) => query.isFetching.value)),
     error: computed(() => queries.find((query) => query.error.value)?.error.value?.message ?? null),
-    refetch: () => void client.invalidateQueries({ queryKey: ['span', host] }),
+    refetch: () => void client.invalidateQueries({ queryKey: ['span', around.value.host] }),
   }
 }

@@ -1,0 +1,63 @@
+/** The spans that the server is asked about, from what is settled on the screen. */
+
+import type { ComputedRef, Ref } from 'vue'
+import { computed } from 'vue'
+import type { SpanWish } from '@/api/queries'
+import type { HostDetail } from '@/api/schema'
+import type { Span } from '@/time/span'
+import { clipped, requestSpan, widthOf } from '@/time/span'
+import type { TimelineContext } from '@/timeline/context'
+import { boundsOf } from '@/timeline/lanes'
+
+/** A bucket of the ribbon is so wide that its colour can be told. */
+const RIBBON_PIXELS = 6
+const MIN_RIBBON_BUCKETS = 100
+/** The next gap is looked for this far around the view, at least. */
+const MIN_REACH_MS = 120_000
+/** One cell: less cannot be judged. */
+const MIN_VISIBLE_MS = 100
+
+export interface TimelineSpans {
+  /** The visible span where there is data: verdict and gaps. */
+  visible: ComputedRef<SpanWish>
+  /** The visible span with room: series. */
+  around: ComputedRef<SpanWish>
+  /** The same for stacks. */
+  stacks: ComputedRef<SpanWish>
+  /** Far around: the way from gap to gap. */
+  wide: ComputedRef<SpanWish>
+  ribbonBuckets: ComputedRef<number>
+}
+
+export function useSpans(context: TimelineContext, host: string, detail: Ref<HostDetail>): TimelineSpans {
+  const { book, viewport, plotWidth } = context
+  const hasGpu = computed(() => detail.value.devices.length > 0)
+
+  /** While live, the end moves with every settling and nothing is asked about the future. */
+  function ended(span: Span): Span {
+    return viewport.live.value ? { ...span, to: viewport.settled.value.to } : span
+  }
+
+  function wish(span: Span | null): SpanWish {
+    const growing = span !== null && !viewport.live.value && detail.value.state === 'live' && span.to > boundsOf(detail.value).to
+    return { host, span, growing }
+  }
+
+  const visible = computed(() => {
+    const bounds = boundsOf(detail.value)
+    const part = clipped(viewport.settled.value, { from: bounds.from, to: Math.max(bounds.to, book.lastFrameTime ?? 0) })
+    return wish(hasGpu.value && widthOf(part) >= MIN_VISIBLE_MS ? part : null)
+  })
+  const around = computed(() => wish(plotWidth.value > 0 ? ended(requestSpan(viewport.settled.value)) : null))
+  const stacks = computed(() => (hasGpu.value ? around.value : wish(null)))
+  const wide = computed(() => {
+    const reach = Math.max(MIN_REACH_MS, 4 * widthOf(viewport.settled.value))
+    return wish(hasGpu.value ? ended(requestSpan(viewport.settled.value, reach)) : null)
+  })
+  const ribbonBuckets = computed(() => {
+    const { span } = around.value
+    const wider = span ? widthOf(span) / widthOf(viewport.settled.value) : 1
+    return Math.max(MIN_RIBBON_BUCKETS, Math.round((wider * plotWidth.value) / RIBBON_PIXELS))
+  })
+  return { visible, around, stacks, wide, ribbonBuckets }
+}
