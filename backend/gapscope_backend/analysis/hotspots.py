@@ -35,8 +35,8 @@ def _sample_seconds(entry: Entry, samples: Samples, chosen: Flags, weight: Float
 def _seconds_of_samples(view: View, entry: Entry, samples: Samples) -> Floats:
     seconds = np.zeros(samples.count)
     for activity in entry.cause.activities:
-        per_cell = entry.idle[activity]
-        if not per_cell.any():
+        per_cell = entry.idle.get(activity)
+        if per_cell is None:
             continue
         if activity in WAITS_FOR_OTHERS:
             others = _other_workers(view, samples)
@@ -51,7 +51,7 @@ def _seconds_of_samples(view: View, entry: Entry, samples: Samples) -> Floats:
 def find_hotspots(view: View, entry: Entry) -> tuple[Hotspot, ...]:
     """The functions with most of the cause's idle time, at their commonest line; empty without stacks."""
     samples = view.host.samples
-    total = float(entry.idle.sum())
+    total = entry.idle_seconds
     if samples is None or total <= 0 or not entry.cause.activities:
         return ()
     seconds = _seconds_of_samples(view, entry, samples)

@@ -7,10 +7,12 @@ without data are ``not_measured``. So the rows sum to the window whatever the ru
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes import CAUSES
 from gapscope_backend.analysis.causes.cause import Cause
 from gapscope_backend.analysis.causes.plain import NOT_MEASURED, UNKNOWN
@@ -20,18 +22,22 @@ from gapscope_backend.analysis.window import Floats
 
 @dataclass(frozen=True)
 class Entry:
-    """Seconds of one cause on one GPU, per cell; ``idle`` is float64[activities, cells] of them."""
+    """Seconds of one cause on one GPU, per cell; ``idle`` holds the activities of which it has any."""
 
     cause: Cause
     confidence: float
-    idle: Floats
+    idle: Mapping[Activity, Floats]
     busy: Floats
 
     @property
     def cells(self) -> Floats:
         """Seconds per cell, idle and busy together."""
-        total: Floats = self.idle.sum(axis=0) + self.busy
-        return total
+        return sum(self.idle.values(), start=self.busy)
+
+    @property
+    def idle_seconds(self) -> float:
+        """Idle seconds over the window."""
+        return float(sum(cells.sum() for cells in self.idle.values()))
 
     @property
     def seconds(self) -> float:
@@ -48,16 +54,20 @@ def build_ledger(view: View) -> tuple[Entry, ...]:
     cells = view.seconds.size
     idle = view.host.share * view.idle
     busy = view.busy
-    nothing = np.zeros_like(idle)
     entries: list[Entry] = []
     for cause in CAUSES:
         claim = cause.claim(view)
-        taken = np.zeros_like(idle)
+        taken = {}
         for activity, fraction in claim.idle.items():
-            taken[activity] = idle[activity] * _fraction(fraction, cells)
+            seconds = idle[activity] * _fraction(fraction, cells)
+            if seconds.any():
+                taken[activity] = seconds
+                idle[activity] -= seconds
         worked = busy * _fraction(claim.busy, cells)
-        idle, busy = idle - taken, busy - worked
-        entries.append(Entry(cause, claim.confidence, taken, worked))
-    entries.append(Entry(UNKNOWN, 0.0, idle, busy))
-    entries.append(Entry(NOT_MEASURED, 1.0, nothing, np.where(view.known, 0.0, view.seconds)))
+        busy = busy - worked
+        if taken or worked.any():
+            entries.append(Entry(cause, claim.confidence, taken, worked))
+    rest = {activity: idle[activity] for activity in Activity if idle[activity].any()}
+    entries.append(Entry(UNKNOWN, 0.0, rest, busy))
+    entries.append(Entry(NOT_MEASURED, 1.0, {}, np.where(view.known, 0.0, view.seconds)))
     return tuple(entry for entry in entries if entry.seconds > 0)

@@ -71,7 +71,8 @@ def read_samples(window: Window) -> Samples | None:
     owns = source.owns_gil[rows]
     active = _with_cpu_time(window, source.active[rows], pids, tids)
     activity = np.where(active[...] == 0, off[inverse], on[inverse]).astype(np.int64)
-    snapshot = np.unique(np.stack((times, pids)), axis=1, return_inverse=True)[1].reshape(-1)
+    known_pids, pid_number = np.unique(pids, return_inverse=True)
+    snapshot = np.unique((times - window.start_ns) * known_pids.size + pid_number, return_inverse=True)[1]
     own_code = np.array([c.own_code for c in classes])[inverse]
     open_wait = np.array([c.waits_openly for c in classes])[inverse]
     _tell_python(activity, own_code & (active != 0), owns, _functions(source, used)[inverse])
