@@ -57,7 +57,7 @@ def _ranked(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
 
 
 def choose(rows: Sequence[LedgerRow]) -> str:
-    """Verdict of a ledger: see the module ``verdict`` and design notes in docs for the order of the questions."""
+    """Verdict of a ledger: too much unexplained, else costliest fault or limit, else nothing asked, else healthy."""
     best = {cls: max((r for r in rows if r.row_class in cls), key=lambda r: r.share, default=None) for cls in _CLASSES}
     worst, unused, missing = (best[cls] for cls in _CLASSES)
     worst_share = worst.share if worst else 0.0
