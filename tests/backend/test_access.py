@@ -16,6 +16,7 @@ from gapscope_backend.api.routes import ROUTES
 from gapscope_backend.api.security import ACCESS
 from gapscope_backend.errors import NotFoundError, UnauthenticatedError
 from gapscope_backend.services import access, admin
+from gapscope_backend.store import credentials
 from gapscope_backend.store.database import Database
 from tests.backend.batches import NOW
 from tests.backend.running import Backend
@@ -34,7 +35,7 @@ async def test_every_route_declares_its_access_and_private_ones_refuse(backend: 
     app = backend.client.app
     assert app is not None
     routes = list(app.router.routes())
-    assert len(routes) == len(ROUTES)
+    assert {(route.method, route.handler) for route in routes} >= {(route.method, route.handler) for route in ROUTES}
     for route in routes:
         declared = app[ACCESS][route]
         response = await backend.client.request(route.method, address(route.resource))
@@ -43,7 +44,7 @@ async def test_every_route_declares_its_access_and_private_ones_refuse(backend: 
         else:
             assert response.status == 401, route
             assert response.headers["WWW-Authenticate"] == "Bearer"
-            assert (await response.json())["error"] == "unauthenticated"
+            assert route.method == "HEAD" or (await response.json())["error"] == "unauthenticated"
 
 
 async def test_a_route_outside_the_table_lets_nobody_in(backend: Backend) -> None:
@@ -84,7 +85,7 @@ async def test_a_mistyped_token_is_told_from_an_unknown_one(database: Database) 
     with pytest.raises(UnauthenticatedError, match="mistyped"):
         await access.verify_token(database, wrong, NOW)
     assert (await access.verify_token(database, token, NOW)).kind == "read"
-    (row,) = await access.list_tokens(database)
+    (row,) = await credentials.list_tokens(database)
     assert token not in (row.hash, row.prefix, row.name)
 
 
@@ -92,7 +93,7 @@ async def test_last_use_is_kept_to_the_minute(database: Database) -> None:
     token = await access.create_token(database, "read", "*", "", NOW)
     await access.verify_token(database, token, NOW + 1)
     await access.verify_token(database, token, NOW + 2)
-    assert [row.last_used_ns for row in await access.list_tokens(database)] == [NOW + 1]
+    assert [row.last_used_ns for row in await credentials.list_tokens(database)] == [NOW + 1]
 
 
 async def test_login_gives_a_cookie_that_opens_the_api(backend: Backend) -> None:
@@ -221,7 +222,7 @@ async def test_a_missing_build_says_so(backend: Backend, tmp_path: Path) -> None
 
 async def test_the_wrong_method_is_a_problem(backend: Backend) -> None:
     response = await backend.client.post(f"{API}/health")
-    assert (response.status, response.headers["Allow"]) == (405, "GET")
+    assert (response.status, response.headers["Allow"]) == (405, "GET,HEAD")
     assert (await response.json())["error"] == "method_not_allowed"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 from gapscope_agent.catalog import METRICS
 from gapscope_agent.wire import Entity, Event, WireFrame
 from gapscope_backend.analysis.causes import CAUSES
+from gapscope_backend.analysis.diagnose import diagnose
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.analysis.window import Window
 from gapscope_backend.services.hosts import find_host
 from gapscope_backend.services.times import iso
 from gapscope_backend.services.windows import load_window
@@ -225,3 +229,19 @@ async def test_health_tells_the_age_of_the_newest_batch(backend: Backend, maker:
     backend.clock.advance(7)
     answer = await get(backend, "/health")
     assert (answer["status"], answer["seconds_since_last_batch"], answer["hosts"]) == ("ok", 7, 1)
+
+
+class TestWithoutGpu:
+    """A host without a GPU is diagnosed for real."""
+
+    @pytest.fixture
+    def analyse(self) -> Callable[[Window], Verdict]:
+        return diagnose
+
+    async def test_it_has_a_page_like_any_other(self, backend: Backend, maker: BatchMaker) -> None:
+        busy = group("host", START, TICK, cpu_busy_cores=np.ones(100))
+        await backend.store(maker.make(START, NOW, [busy], entities=[Entity("host", "host", {"logical_cpus": "8"})]))
+        (host,) = await get(backend, "/hosts")
+        assert (host["gpus"], host["cpu_busy_cores"], host["lost_gpu_seconds"]) == ([], 1, 0)
+        assert (await get(backend, f"/hosts/node-1/diagnosis?{SPAN}"))["gpu_count"] == 0
+        assert (await get(backend, f"/hosts/node-1/gaps?{SPAN}"))["gaps"] == []

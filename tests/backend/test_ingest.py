@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pcodec import ChunkConfig, standalone
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 
 from gapscope_agent.wire import MAX_BATCH_BYTES, MEDIA_TYPE, Batch, Column, Event, encode
 from gapscope_backend.services import access
@@ -216,3 +217,18 @@ async def test_bombs_cost_no_memory(backend: Backend, maker: BatchMaker) -> None
     assert (await backend.post(column_bomb)).status == 400
     assert (await backend.post(gzip_bomb, Content_Encoding="gzip")).status == 413
     assert peak_bytes() - before < 100 * 1024 * 1024
+
+
+async def test_a_full_disk_asks_for_another_try(
+    backend: Backend, maker: BatchMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise OperationalError("INSERT", {}, Exception("database or disk is full"))
+
+    body = encode(five_seconds(maker))
+    with monkeypatch.context() as patch:
+        patch.setattr("gapscope_backend.store.hot.store_entities", full)
+        response = await backend.post(body)
+    assert (response.status, response.headers["Retry-After"]) == (503, "1")
+    assert set((await count_rows(backend)).values()) == {0}
+    assert (await (await backend.post(body)).json())["duplicate"] is False

@@ -70,7 +70,10 @@ def create_app(
 def _add_routes(app: web.Application) -> None:
     access: dict[web.AbstractRoute, Access] = {}
     for route in ROUTES:
-        access[app.router.add_route(route.method, route.path, route.handler)] = route.access
+        # What can be got can be asked about: load balancers and link checkers send HEAD.
+        methods = ("GET", "HEAD") if route.method == "GET" and not route.websocket else (route.method,)
+        for method in methods:
+            access[app.router.add_route(method, route.path, route.handler)] = route.access
     app[ACCESS] = access
 
 

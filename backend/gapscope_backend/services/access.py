@@ -12,9 +12,16 @@ import secrets
 import zlib
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
-
 from gapscope_backend.errors import MalformedError, NotFoundError, UnauthenticatedError
+from gapscope_backend.store.credentials import (
+    add_credential,
+    delete_session,
+    exchange_login,
+    mark_token_used,
+    revoke_tokens,
+    session_of_hash,
+    token_of_hash,
+)
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import LoginSession, LoginToken, Token
 
@@ -54,8 +61,7 @@ async def create_token(database: Database, kind: str, host_pattern: str, name: s
         last_used_ns=None,
         revoked_ns=None,
     )
-    async with database.write() as session:
-        session.add(row)
+    await add_credential(database, row)
     return token
 
 
@@ -64,65 +70,62 @@ async def verify_token(database: Database, token: str, now_ns: int) -> Token:
     body, checksum = token[:-8], token[-8:]
     if not token.startswith(tuple(PREFIXES.values())) or checksum != _checksum(body):
         raise UnauthenticatedError("this is no token of Gapscope: mistyped or cut short", "Authorization")
-    async with database.read() as session:
-        row = await session.scalar(select(Token).where(Token.hash == _hash(token)))
+    row = await token_of_hash(database, _hash(token))
     if row is None:
         raise UnauthenticatedError("this server does not know the token", "Authorization")
     if row.revoked_ns is not None:
         raise UnauthenticatedError(f"the token {row.prefix} was revoked", "Authorization")
     if row.last_used_ns is None or now_ns - row.last_used_ns > _USED_STEP_NS:
-        async with database.write() as session:
-            await session.execute(update(Token).where(Token.id == row.id).values(last_used_ns=now_ns))
+        await mark_token_used(database, row.id, now_ns)
     return row
-
-
-async def list_tokens(database: Database) -> list[Token]:
-    """All tokens, oldest first."""
-    async with database.read() as session:
-        return list(await session.scalars(select(Token).order_by(Token.id)))
 
 
 async def revoke_token(database: Database, prefix: str, now_ns: int) -> None:
     """Make the one token whose text begins so useless."""
-    async with database.write() as session:
-        rows = list(await session.scalars(select(Token).where(Token.prefix.startswith(prefix, autoescape=True))))
-        if len(rows) != 1 or not prefix:
-            found = f"{len(rows)} tokens begin" if rows else "no token begins"
+
+    def check(count: int) -> None:
+        if count != 1 or not prefix:
+            found = f"{count} tokens begin" if count else "no token begins"
             raise NotFoundError(f"{found} with {prefix!r}; `gapscope token list` shows them", "prefix")
-        rows[0].revoked_ns = rows[0].revoked_ns or now_ns
+
+    await revoke_tokens(database, prefix, now_ns, check)
 
 
 async def create_login(database: Database, now_ns: int) -> str:
     """A one-time login token, good for an hour."""
     token = secrets.token_urlsafe(32)
     expires_ns = now_ns + LOGIN_SECONDS * _SECOND_NS
-    async with database.write() as session:
-        session.add(LoginToken(hash=_hash(token), created_ns=now_ns, expires_ns=expires_ns, used_ns=None))
+    row = LoginToken(hash=_hash(token), created_ns=now_ns, expires_ns=expires_ns, used_ns=None)
+    await add_credential(database, row)
     return token
 
 
 async def verify_login(database: Database, token: str, now_ns: int) -> tuple[str, Session]:
     """Use a one-time login up: the secret of a new session, for its cookie, and the session."""
-    advice = "`gapscope login` prints a new address"
-    async with database.write() as session:
-        row = await session.get(LoginToken, _hash(token))
-        if row is None:
-            raise UnauthenticatedError(f"this login is not known here; {advice}", "token")
-        if row.used_ns is not None:
-            raise UnauthenticatedError(f"this login has been used already, each works once; {advice}", "token")
-        if row.expires_ns <= now_ns:
-            raise UnauthenticatedError(f"this login has expired, each is good for an hour; {advice}", "token")
-        row.used_ns = now_ns
-        secret = secrets.token_urlsafe(32)
-        expires_ns = now_ns + SESSION_SECONDS * _SECOND_NS
-        session.add(LoginSession(hash=_hash(secret), user=USER, created_ns=now_ns, expires_ns=expires_ns))
+    secret = secrets.token_urlsafe(32)
+    expires_ns = now_ns + SESSION_SECONDS * _SECOND_NS
+    opened = LoginSession(hash=_hash(secret), user=USER, created_ns=now_ns, expires_ns=expires_ns)
+
+    def check(row: LoginToken | None) -> None:
+        _check_login(row, now_ns)
+
+    await exchange_login(database, _hash(token), now_ns, check, opened)
     return secret, Session(USER, expires_ns)
+
+
+def _check_login(row: LoginToken | None, now_ns: int) -> None:
+    advice = "`gapscope login` prints a new address"
+    if row is None:
+        raise UnauthenticatedError(f"this login is not known here; {advice}", "token")
+    if row.used_ns is not None:
+        raise UnauthenticatedError(f"this login has been used already, each works once; {advice}", "token")
+    if row.expires_ns <= now_ns:
+        raise UnauthenticatedError(f"this login has expired, each is good for an hour; {advice}", "token")
 
 
 async def verify_session(database: Database, secret: str, now_ns: int) -> Session:
     """The session of a cookie; UnauthenticatedError where there is none or it has expired."""
-    async with database.read() as session:
-        row = await session.get(LoginSession, _hash(secret))
+    row = await session_of_hash(database, _hash(secret))
     if row is None or row.expires_ns <= now_ns:
         raise UnauthenticatedError("the session has ended; `gapscope login` prints an address to log in with", "Cookie")
     return Session(row.user, row.expires_ns)
@@ -130,10 +133,7 @@ async def verify_session(database: Database, secret: str, now_ns: int) -> Sessio
 
 async def end_session(database: Database, secret: str) -> None:
     """Log a session out; one that does not exist is out already."""
-    async with database.write() as session:
-        row = await session.get(LoginSession, _hash(secret))
-        if row is not None:
-            await session.delete(row)
+    await delete_session(database, _hash(secret))
 
 
 def _hash(secret: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gapscope_backend.errors import UnauthenticatedError
 from gapscope_backend.services import access
+from gapscope_backend.store import credentials
 from gapscope_backend.store.database import Database, open_database, sqlite_url
 
 
@@ -50,7 +51,7 @@ async def create_token(data_dir: Path, kind: str, host_pattern: str, name: str) 
 async def list_tokens(data_dir: Path) -> list[TokenInfo]:
     """All tokens, oldest first."""
     async with open_admin(data_dir) as database:
-        rows = await access.list_tokens(database)
+        rows = await credentials.list_tokens(database)
     return [
         TokenInfo(
             row.prefix,

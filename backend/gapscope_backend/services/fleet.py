@@ -17,9 +17,10 @@ from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.gaps import ACTIVE_METRIC
-from gapscope_backend.services.hosts import gpu_order, list_entities, list_hosts, read_latest
+from gapscope_backend.services.hosts import gpu_order
 from gapscope_backend.services.windows import load_window, logical_cpus
 from gapscope_backend.store.database import Database
+from gapscope_backend.store.hosts import list_entities, list_hosts, read_latest
 from gapscope_backend.store.latest import Latest
 from gapscope_backend.store.models import Entity, Host
 from gapscope_backend.store.reader import Selection

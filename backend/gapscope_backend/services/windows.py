@@ -13,16 +13,10 @@ from gapscope_agent.wire import DecodedGroup
 from gapscope_agent.wire import Entity as WireEntity
 from gapscope_backend.analysis.window import Gpu, Process, Series, StackSamples, Window
 from gapscope_backend.services.buckets import Floats, Ints, join_pieces
-from gapscope_backend.services.hosts import (
-    gpu_order,
-    list_entities,
-    number_label,
-    owner_pids,
-    read_latest,
-    whole_label,
-)
+from gapscope_backend.services.hosts import gpu_order, number_label, owner_pids, whole_label
 from gapscope_backend.services.stacks import load_stacks
 from gapscope_backend.store.database import Database
+from gapscope_backend.store.hosts import list_entities, read_latest
 from gapscope_backend.store.models import Entity, Host
 from gapscope_backend.store.reader import Selection, read_series
 

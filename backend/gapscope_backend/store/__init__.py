@@ -1,4 +1,4 @@
-"""Database models and the queries over them."""
+"""Database models and the queries over them; SQLAlchemy lives here and nowhere else."""
 
 import logging
 

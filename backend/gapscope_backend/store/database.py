@@ -8,8 +8,9 @@ file's write lock at once (BEGIN IMMEDIATE), so that no transaction fails half-w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
-from gapscope_backend.errors import StoreError
+from gapscope_backend.errors import BusyError, StoreError
 
 _WRITE_OPTION = "gapscope_write"
+
+log = logging.getLogger(__name__)
 
 # An acknowledgement means committed and the agent then forgets the batch, so a commit must survive a power cut:
 # synchronous=FULL (WAL with NORMAL may lose the last commits then). One batch a host every 5 s makes that cheap.
@@ -54,14 +57,16 @@ class Database:
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
         """Give a session over one snapshot; nothing done in it is kept."""
-        async with self._reader() as session:
-            yield session
+        with _failures_named():
+            async with self._reader() as session:
+                yield session
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncSession]:
         """Give a session in one write transaction: committed at the end of the block, or nothing of it."""
-        async with self._write_lock, self._writer() as session, session.begin():
-            yield session
+        with _failures_named():
+            async with self._write_lock, self._writer() as session, session.begin():
+                yield session
 
     async def upgrade(self) -> None:
         """Bring the schema to its newest version."""
@@ -71,6 +76,16 @@ class Database:
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
+
+
+@contextmanager
+def _failures_named() -> Iterator[None]:
+    """A full disk or a lock held too long passes: the request fails with what a client may retry on."""
+    try:
+        yield
+    except OperationalError as error:
+        log.exception("the database failed")
+        raise BusyError("the database cannot be used now; nothing was stored, the server's log says why") from error
 
 
 def sqlite_url(path: Path) -> str:

@@ -7,17 +7,10 @@ from aiohttp import web
 from gapscope_backend.api.answers import device_info, event_info, host_summary, json_answer, process_info
 from gapscope_backend.api.context import CONTEXT
 from gapscope_backend.api.schema import HostDetail, LatestAnswer
-from gapscope_backend.services.hosts import (
-    find_host,
-    gpu_order,
-    host_state,
-    list_entities,
-    list_events,
-    owner_pids,
-    read_latest,
-)
+from gapscope_backend.services.hosts import find_host, gpu_order, host_state, owner_pids
 from gapscope_backend.services.times import iso
 from gapscope_backend.services.windows import logical_cpus
+from gapscope_backend.store.hosts import list_entities, list_events, read_latest
 from gapscope_backend.store.models import Entity
 
 EVENTS = 200

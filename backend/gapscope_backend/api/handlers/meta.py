@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-from sqlalchemy import func, select
-from sqlalchemy.exc import SQLAlchemyError
 
 from gapscope_agent.catalog import METRICS
 from gapscope_agent.version import __version__
@@ -15,7 +13,8 @@ from gapscope_backend.analysis.causes import CAUSES
 from gapscope_backend.api.answers import json_answer
 from gapscope_backend.api.context import CONTEXT
 from gapscope_backend.api.schema import Catalog, CauseInfo, Health, MetricInfo
-from gapscope_backend.store.models import Host
+from gapscope_backend.errors import BusyError
+from gapscope_backend.store.hosts import count_hosts
 
 OPENAPI = web.AppKey("OPENAPI", dict[str, Any])
 
@@ -25,9 +24,8 @@ async def get_health(request: web.Request) -> web.Response:
     context = request.app[CONTEXT]
     dialect = context.database.dialect
     try:
-        async with context.database.read() as session:
-            count, last_ns = (await session.execute(select(func.count(Host.id), func.max(Host.last_seen_ns)))).one()
-    except SQLAlchemyError:
+        count, last_ns = await count_hosts(context.database)
+    except BusyError:
         return json_answer(Health("failing", __version__, dialect, None, 0), status=503)
     age = None if last_ns is None else max(0.0, (context.clock() - last_ns) / 1e9)
     return json_answer(Health("ok", __version__, dialect, age, count))
