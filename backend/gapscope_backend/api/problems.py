@@ -46,7 +46,9 @@ _HEADERS = {
 
 
 def problem_response(status: int, problem: Problem) -> web.Response:
-    """A Problem with its status."""
+    """A Problem with its status; what a request held that is no text is shown as question marks."""
+    for name in ("detail", "where"):
+        setattr(problem, name, getattr(problem, name).encode(errors="replace").decode())
     return web.Response(
         status=status,
         body=msgspec.json.encode(problem),

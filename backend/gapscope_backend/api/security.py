@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from aiohttp import web
 
@@ -62,7 +62,7 @@ async def add_headers(_request: web.Request, response: web.StreamResponse) -> No
 @web.middleware
 async def check_host(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse names that are not ours: a foreign name that was made to resolve to localhost (DNS rebinding)."""
-    name = urlsplit(f"//{request.host}").hostname or ""
+    name = _split(f"//{request.host}").hostname or ""
     if name not in LOCAL_NAMES and name not in request.app[CONTEXT].config.allowed_hosts:
         detail = f"this server does not answer to the name {name[:100]!r}; open it as localhost"
         return problem_response(421, Problem("misdirected_request", detail, "Host"))
@@ -133,5 +133,13 @@ def _check_not_cross_site(request: web.Request, upgrades: bool = False) -> None:
     if site is not None and site not in ("same-origin", "none"):
         raise ForbiddenError(f"a request from another site ({site[:20]}) is not taken", "Sec-Fetch-Site")
     origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc != request.host:
+    if origin is not None and _split(origin).netloc != request.host:
         raise ForbiddenError(f"a request from the origin {origin[:100]!r} is not taken", "Origin")
+
+
+def _split(address: str) -> SplitResult:
+    """Parts of an address; none of what is no address, such as one with an open bracket."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")

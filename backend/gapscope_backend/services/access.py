@@ -137,8 +137,13 @@ async def end_session(database: Database, secret: str) -> None:
 
 
 def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(_bytes(secret)).hexdigest()
 
 
 def _checksum(body: str) -> str:
-    return f"{zlib.crc32(body.encode()):08x}"
+    return f"{zlib.crc32(_bytes(body)):08x}"
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a header's text: aiohttp turns those that are no UTF-8 into surrogates."""
+    return text.encode(errors="surrogateescape")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 
+from gapscope_agent.wire import HOST_PATTERN
 from gapscope_backend.errors import NotFoundError
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.hosts import host_named, host_names
@@ -11,6 +13,8 @@ from gapscope_backend.store.models import Entity, Host
 
 LIVE_NS = 15_000_000_000
 RETIRED_NS = 24 * 3600 * 1_000_000_000
+
+_HOST = re.compile(HOST_PATTERN)
 
 
 def host_state(host: Host, now_ns: int) -> str:
@@ -23,7 +27,7 @@ def host_state(host: Host, now_ns: int) -> str:
 
 async def find_host(database: Database, name: str) -> Host:
     """The host of that name. NotFoundError names those that are close to it."""
-    host = await host_named(database, name)
+    host = await host_named(database, name) if _HOST.match(name) else None
     if host is not None:
         return host
     near = get_close_matches(name, await host_names(database), n=3)
