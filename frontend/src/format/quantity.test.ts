@@ -35,6 +35,7 @@ describe('duration', () => {
 })
 
 it('writes GPU-seconds, and hours when there are many', () => {
+  expect(gpuSeconds(0.01)).toBe('< 0.1 GPU-s')
   expect(gpuSeconds(12.34)).toBe('12.3 GPU-s')
   expect(gpuSeconds(36_000)).toBe('10.0 GPU-h')
 })

@@ -60,6 +60,7 @@ export function duration(seconds: number | null | undefined): string {
 
 /** GPU-seconds with one decimal, or hours from an hour on. */
 export function gpuSeconds(value: number): string {
+  if (value > 0 && value < 0.05) return '< 0.1 GPU-s'
   if (value >= 36_000) return `${significant(value / 3600)} GPU-h`
   return `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} GPU-s`
 }

@@ -15,6 +15,11 @@ it('steps through the gaps in time order, however they are listed', () => {
   expect(neighbourGap(gaps, gapView(second as GapInfo), -1)?.from_ms).toBe(1000)
 })
 
+it('does not find the gap again that the view is centred on, when another answer shifts it by a part of a cell', () => {
+  const shifted = gaps.map((item) => gap(item.from_ms + 60, item.to_ms + 60))
+  expect(neighbourGap(shifted, gapView(gap(5000, 6000)), 1)?.from_ms).toBe(8060)
+})
+
 it('ends at the ends', () => {
   expect(neighbourGap(gaps, gapView(gap(8000, 8400)), 1)).toBeNull()
   expect(neighbourGap([], { from: 0, to: 1 }, 1)).toBeNull()

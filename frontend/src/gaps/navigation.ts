@@ -2,10 +2,12 @@
 
 import type { GapInfo } from '@/api/schema'
 import type { Span } from '@/time/span'
-import { padded } from '@/time/span'
+import { contains, padded } from '@/time/span'
 
 /** Room around a gap that is jumped to, as a share of its length. */
 const ROOM = 0.6
+/** Cells begin where the asked span begins, so the same gap may lie up to two cells of 100 ms elsewhere in another answer. */
+const SHIFT_MS = 200
 
 function middle(span: Span): number {
   return (span.from + span.to) / 2
@@ -14,12 +16,12 @@ function middle(span: Span): number {
 /** The gap whose middle lies next after (`direction` 1) or before (-1) the middle of the view; none at the ends. */
 export function neighbourGap(gaps: readonly GapInfo[], view: Span, direction: 1 | -1): GapInfo | null {
   const here = middle(view)
-  // A view that was centred on a gap must not find that very gap again through rounding.
-  const tolerance = 1
+  /** The view was centred on this gap: it must not be found again. */
+  const isHere = (gap: GapInfo): boolean => contains(spanOf(gap), here) && Math.abs(middle(spanOf(gap)) - here) <= SHIFT_MS
   let best: GapInfo | null = null
   for (const gap of gaps) {
     const distance = (middle(spanOf(gap)) - here) * direction
-    if (distance <= tolerance) continue
+    if (distance <= 0 || isHere(gap)) continue
     if (best === null || distance < (middle(spanOf(best)) - here) * direction) best = gap
   }
   return best

@@ -7,7 +7,7 @@ import { shallowRef } from 'vue'
 import type { LiveFrame, SeriesAnswer, SeriesData } from '@/api/schema'
 import { Ring } from '@/live/ring'
 import type { Track } from '@/series/track'
-import { composeTrack } from '@/series/track'
+import { composeTrack, extendTrack } from '@/series/track'
 
 interface Stored {
   data: SeriesData
@@ -16,6 +16,8 @@ interface Stored {
 
 /** Below this graphics active counts as a gap until the server tells its own threshold. */
 const DEFAULT_THRESHOLD = 0.1
+/** A track that grew beyond this is made anew from its ring, so that a tab left open for days keeps its size. */
+const MAX_TRACK_SAMPLES = 12_000
 
 export class SeriesBook {
   readonly version = shallowRef(0)
@@ -23,19 +25,15 @@ export class SeriesBook {
   private readonly stored = new Map<string, Stored>()
   private readonly rings = new Map<string, Ring>()
   private readonly tracks = new Map<string, Track>()
-  private newestFrame: number | null = null
-
-  /** Time of the newest live frame. */
-  get lastFrameTime(): number | null {
-    return this.newestFrame
-  }
 
   /** Takes an answer in; series of the same entity and metric are replaced. */
   take(answer: SeriesAnswer): void {
     for (const data of answer.series) {
-      this.stored.set(keyOf(data.entity, data.metric), { data, bucketMs: answer.raw ? null : answer.bucket_ms })
+      const key = keyOf(data.entity, data.metric)
+      this.stored.set(key, { data, bucketMs: answer.raw ? null : answer.bucket_ms })
+      this.tracks.delete(key)
     }
-    this.changed()
+    this.version.value += 1
   }
 
   /** Appends a live frame. `wanted` names the metrics that some lane shows. */
@@ -43,23 +41,10 @@ export class SeriesBook {
     for (const [entity, values] of Object.entries(frame.values)) {
       for (const [metric, value] of Object.entries(values)) {
         if (!wanted.has(metric)) continue
-        this.ringOf(keyOf(entity, metric)).push(frame.time_ms, value)
+        this.push(keyOf(entity, metric), metric, frame.time_ms, value)
       }
     }
-    this.newestFrame = Math.max(this.newestFrame ?? frame.time_ms, frame.time_ms)
-    this.changed()
-  }
-
-  has(entity: string, metric: string): boolean {
-    const key = keyOf(entity, metric)
-    return this.stored.has(key) || this.rings.has(key)
-  }
-
-  /** Entities with data of a metric. */
-  entitiesOf(metric: string): string[] {
-    const ending = `|${metric}`
-    const keys = new Set([...this.stored.keys(), ...this.rings.keys()])
-    return [...keys].filter((key) => key.endsWith(ending)).map((key) => key.slice(0, -ending.length))
+    this.version.value += 1
   }
 
   track(entity: string, metric: string): Track {
@@ -67,8 +52,8 @@ export class SeriesBook {
     const known = this.tracks.get(key)
     if (known) return known
     const stored = this.stored.get(key)
-    const threshold = metric === 'gpu_graphics_active_ratio' ? this.threshold : null
-    const track = composeTrack(stored?.data ?? null, this.rings.get(key) ?? null, stored?.bucketMs ?? null, threshold)
+    const ring = this.rings.get(key) ?? null
+    const track = composeTrack(stored?.data ?? null, ring, stored?.bucketMs ?? null, this.thresholdOf(metric))
     this.tracks.set(key, track)
     return track
   }
@@ -82,9 +67,16 @@ export class SeriesBook {
     return ring
   }
 
-  private changed(): void {
-    this.tracks.clear()
-    this.version.value += 1
+  private push(key: string, metric: string, time: number, value: number | null): void {
+    if (!this.ringOf(key).push(time, value)) return
+    const track = this.tracks.get(key)
+    if (!track) return
+    if (track.time.length > MAX_TRACK_SAMPLES) this.tracks.delete(key)
+    else extendTrack(track, time, value, this.thresholdOf(metric))
+  }
+
+  private thresholdOf(metric: string): number | null {
+    return metric === 'gpu_graphics_active_ratio' ? this.threshold : null
   }
 }
 

@@ -18,6 +18,8 @@ export interface Track {
   idle: Values
   /** Usual distance between two samples in ms; a sample stands for the time up to the next one or this. */
   stepMs: number
+  /** Up to here the samples stand; only newer ones may follow. */
+  coveredTo: number
   missing: readonly MissingSpan[]
 }
 
@@ -26,7 +28,7 @@ const HOLE_STEPS = 3
 const DEFAULT_STEP_MS = 100
 
 export function emptyTrack(): Track {
-  return { time: [], mean: [], min: [], max: [], idle: [], stepMs: DEFAULT_STEP_MS, missing: [] }
+  return { time: [], mean: [], min: [], max: [], idle: [], stepMs: DEFAULT_STEP_MS, coveredTo: Number.NEGATIVE_INFINITY, missing: [] }
 }
 
 /** The median distance of the times; robust against holes. */
@@ -56,7 +58,6 @@ function append(track: Track, time: number, mean: number | null, min: number | n
 /** `threshold`: the ratio below which a live sample counts as idle; null for series that know no idleness. */
 export function composeTrack(stored: SeriesData | null, ring: Ring | null, bucketMs: number | null, threshold: number | null): Track {
   const track = emptyTrack()
-  let newest = Number.NEGATIVE_INFINITY
   if (stored) {
     track.stepMs = bucketMs ?? medianStep(stored.time_ms)
     track.missing = stored.missing
@@ -65,15 +66,21 @@ export function composeTrack(stored: SeriesData | null, ring: Ring | null, bucke
       const idle = stored.idle_share?.[i] ?? idleOf(mean, threshold)
       append(track, time, mean, stored.min[i] ?? null, stored.max[i] ?? null, idle)
     })
-    newest = (stored.time_ms.at(-1) ?? newest) + (bucketMs ?? 0)
+    track.coveredTo = (stored.time_ms.at(-1) ?? track.coveredTo) + (bucketMs ?? 0)
   }
   if (ring) {
-    for (let i = ring.firstAfter(newest); i < ring.length; i += 1) {
-      const value = ring.valueAt(i)
-      append(track, ring.timeAt(i), value, value, value, idleOf(value, threshold))
+    for (let i = ring.firstAfter(track.coveredTo); i < ring.length; i += 1) {
+      extendTrack(track, ring.timeAt(i), ring.valueAt(i), threshold)
     }
   }
   return track
+}
+
+/** Adds a live sample at the end; one that is not newer than what stands is left out. */
+export function extendTrack(track: Track, time: number, value: number | null, threshold: number | null): void {
+  if (time <= track.coveredTo) return
+  append(track, time, value, value, value, idleOf(value, threshold))
+  track.coveredTo = time
 }
 
 function idleOf(value: number | null, threshold: number | null): number | null {

@@ -30,7 +30,7 @@ export interface TimelineSpans {
 }
 
 export function useSpans(context: TimelineContext, host: string, detail: Ref<HostDetail>): TimelineSpans {
-  const { book, viewport, plotWidth } = context
+  const { viewport, plotWidth } = context
   const hasGpu = computed(() => detail.value.devices.length > 0)
 
   /** While live, the end moves with every settling and nothing is asked about the future. */
@@ -43,9 +43,11 @@ export function useSpans(context: TimelineContext, host: string, detail: Ref<Hos
     return { host, span, growing }
   }
 
+  // The verdict is about what is stored: the newest seconds are still on their way and would count as not measured.
   const visible = computed(() => {
     const bounds = boundsOf(detail.value)
-    const part = clipped(viewport.settled.value, { from: bounds.from, to: Math.max(bounds.to, book.lastFrameTime ?? 0) })
+    const shown = viewport.live.value ? { from: bounds.to - viewport.liveSeconds.value * 1000, to: bounds.to } : viewport.settled.value
+    const part = clipped(shown, bounds)
     return wish(hasGpu.value && widthOf(part) >= MIN_VISIBLE_MS ? part : null)
   })
   const around = computed(() => wish(plotWidth.value > 0 ? ended(requestSpan(viewport.settled.value)) : null))
