@@ -53,7 +53,7 @@ async def test_no_request_makes_the_server_fail(backend: Backend, seed: int) -> 
         method = chance.choice([b"GET", b"POST", b"HEAD", b"PUT", route.method.encode()])
         body = chance.choice([b"", chance.randbytes(200), b"[" * 500, b"\x91" * 500, b'{"token": "\xff"}'])
         headers = [
-            b"Host: " + chance.choice([b"localhost", b"localhost", b"localhost", b"[", b"\xff", b"evil.example"]),
+            b"Host: " + chance.choice([b"localhost"] * 12 + [b"[", b"\xff", b"evil.example"]),
             b"Authorization: Bearer " + chance.choice(tokens),
             b"Content-Length: " + str(len(body)).encode(),
             b"Content-Type: " + chance.choice([b"application/vnd.gapscope.batch+msgpack", b"\xff/\xff", b"x"]),
