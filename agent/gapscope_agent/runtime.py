@@ -18,7 +18,6 @@ from gapscope_agent.sampler import Sampler, probe
 from gapscope_agent.shipper import Shipper
 from gapscope_agent.sources import Context, build_sources
 
-PUMP_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -60,17 +59,17 @@ async def run_agent(config: AgentConfig, stop: asyncio.Event) -> None:
             pipeline.close_batch()
     finally:
         await asyncio.to_thread(sampler.stop)
+        for cost in sampler.costs():
+            log.info("source %s: %d calls, %.1f ms CPU", cost.name, cost.calls, cost.cpu_ns / 1e6)
 
 
 async def _turn(config: AgentConfig, pipeline: Pipeline, stop: asyncio.Event) -> None:
-    """Derive once a second and close a batch each ``batch_seconds``, on the monotonic clock."""
+    """Close a batch each ``batch_seconds``, on the monotonic clock; deriving in one go costs half of doing it often."""
     cost = OwnCost()
     closes = time.monotonic() + config.batch_seconds
     while not stop.is_set():
-        wait = min(PUMP_SECONDS, max(0.0, closes - time.monotonic()))
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(stop.wait(), wait)
-        pipeline.pump()
+            await asyncio.wait_for(stop.wait(), max(0.0, closes - time.monotonic()))
         if time.monotonic() >= closes:
             pipeline.deriver.add(time.time_ns(), "host", "agent", cost.read())
             pipeline.close_batch()

@@ -64,7 +64,7 @@ def test_gpu_counters_become_ratios_and_bytes_and_a_null_has_its_reason(origin: 
     group = find(derived, "gpu:GPU-a", "gpu_graphics_active_ratio")
     assert group.values["gpu_graphics_active_ratio"][:2].tolist() == [0.5, 1.0]
     assert group.reasons["gpu_graphics_active_ratio"] == {2: "implausible"}
-    assert group.values["pcie_rx_bytes_per_second"][0] == 2 * 1048576
+    assert group.values["pcie_rx_bytes_per_second"][0] == pytest.approx(2 * 1048576 * 256 / 276)
     assert group.values["gpu_power_watts"][0] == pytest.approx(123.4)
     assert group.values["gpu_sm_clock_hertz"][0] == 1.98e9
     assert math.isnan(group.values["gpu_dram_active_ratio"][0])

@@ -25,7 +25,8 @@ Reasons = Mapping[str, Mapping[int, str]]
 DEFAULT_REASON = "no_value"
 MAX_OVERHEAD_BYTES, MAX_BYTES_PER_VALUE = 1024, 16
 """No pcodec column is larger; what follows the end of one would be stored with it."""
-_CONFIG = ChunkConfig(compression_level=8)
+_CONFIG = ChunkConfig(compression_level=4)
+"""For columns of 250 values at most, level 8 gives the same bytes in twice the time."""
 
 
 @dataclass(frozen=True)

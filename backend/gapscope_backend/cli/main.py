@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -58,6 +59,7 @@ def _explained(error: Exception) -> str | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 done, 1 failed, 2 wrong use or input, 130 interrupted."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's pool: memory a core, and nothing here uses it
     words = list(sys.argv[1:] if argv is None else argv)
     wanted = next((word for word in words if not word.startswith("-")), None)
     parser = build_parser(wanted)
