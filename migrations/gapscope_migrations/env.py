@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from alembic import context
+
 from gapscope_backend.store.models import Base
 
 
