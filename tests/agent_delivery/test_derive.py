@@ -73,6 +73,16 @@ def test_gpu_counters_become_ratios_and_bytes_and_a_null_has_its_reason(origin: 
     assert "gpu_tensor_active_ratio" not in group.values
 
 
+def test_counters_that_are_all_zero_were_not_renewed_and_are_no_idle_time(origin: Origin) -> None:
+    deriver = Deriver(origin)
+    deriver.feed(Gpu(t=START, gpu=0, gpm={"graphics_util_pct": 50.0, "pcie_rx_mib_per_second": 2.0}))
+    deriver.feed(Gpu(t=START + S, gpu=0, gpm={"graphics_util_pct": 0.0, "pcie_rx_mib_per_second": 0.0}))
+    deriver.feed(Gpu(t=START + 2 * S, gpu=0, gpm={"graphics_util_pct": 0.0, "pcie_rx_mib_per_second": 1.0}))
+    group = find(deriver.drain(), "gpu:GPU-a", "gpu_graphics_active_ratio")
+    assert [None if math.isnan(v) else v for v in group.values["gpu_graphics_active_ratio"]] == [0.5, None, 0.0]
+    assert group.reasons["gpu_graphics_active_ratio"] == {1: "counters_not_renewed"}
+
+
 def test_a_gpu_without_counters_says_why_for_each_series(origin: Origin) -> None:
     deriver = Deriver(origin)
     deriver.feed(Gpu(t=START, gpu=0, power_milliwatts=1, missing={"gpm": "needs Hopper or newer"}))

@@ -51,8 +51,9 @@ class GpuDeriver:
         reasons: dict[str, str] = {}
         for field, (series, factor) in GAUGES.items():
             _put(values, reasons, series, getattr(reading, field), factor, reading.missing.get(field))
-        gpm = reading.gpm or {}
-        absent = reading.missing.get("gpm")
+        gpm, absent = reading.gpm or {}, reading.missing.get("gpm")
+        if gpm and not any(gpm.values()):  # even an idle GPU answers this very polling over PCIe
+            gpm, absent = {}, "counters_not_renewed"
         for field, (series, factor) in GPM_SERIES.items():
             reason = reading.missing.get(field) or reading.missing.get(f"gpm.{field}") or absent
             if field in gpm and reason is None:
