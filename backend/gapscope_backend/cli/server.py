@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import logging
 import signal
+import sys
 from typing import Any
 
 from gapscope_backend.cli.arguments import add_data_option
@@ -41,5 +42,12 @@ async def _serve(arguments: argparse.Namespace) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    asyncio.run(_serve(arguments))
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    from gapscope_backend.api.server import loop_factory
+
+    if sys.version_info >= (3, 11):
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(_serve(arguments))
+    else:
+        asyncio.run(_serve(arguments))
     return 0
