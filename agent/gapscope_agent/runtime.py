@@ -18,7 +18,6 @@ from gapscope_agent.sampler import Sampler, probe
 from gapscope_agent.shipper import Shipper
 from gapscope_agent.sources import Context, build_sources
 
-
 log = logging.getLogger(__name__)
 
 

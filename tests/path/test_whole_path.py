@@ -39,10 +39,10 @@ async def serving(data: Path) -> AsyncIterator[str]:
 async def diagnosis(address: str, token: str, host: str, start_ns: int, end_ns: int) -> dict[str, Any]:
     url = f"{address}/api/v1/hosts/{host}/diagnosis"
     span = {"from": str(start_ns / 1e6), "to": str(end_ns / 1e6)}
-    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as session:
-        async with session.get(url, params=span) as answer:
-            assert answer.status == 200, await answer.text()
-            return dict(await answer.json())
+    headers = {"Authorization": f"Bearer {token}"}
+    async with aiohttp.ClientSession(headers=headers) as session, session.get(url, params=span) as answer:
+        assert answer.status == 200, await answer.text()
+        return dict(await answer.json())
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name)
