@@ -17,12 +17,12 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Gapscope needs Python 3.10 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.server: $(BIN)/python pyproject.toml frontend/hatch_build.py $(shell find frontend/src frontend/public frontend/*.json frontend/*.html frontend/*.ts -type f 2>/dev/null)
+$(VENV)/.server: $(BIN)/python pyproject.toml frontend/hatch_build.py frontend/page_build.py $(shell find frontend/src frontend/public frontend/*.json frontend/*.html frontend/*.ts -type f 2>/dev/null)
 	$(BIN)/python -m pip install --quiet --editable '.[server]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.server
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' $$($(BIN)/python frontend/hatch_build.py require)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' $$($(BIN)/python frontend/page_build.py require)
 	touch $@
 
 lint: $(VENV)/.dev
@@ -37,8 +37,8 @@ unit: $(VENV)/.dev
 	$(BIN)/pytest -m 'not browser'
 
 page: $(VENV)/.dev
-	test -d frontend/node_modules || $(BIN)/python frontend/hatch_build.py npm ci --ignore-scripts --no-audit --no-fund
-	$(BIN)/python frontend/hatch_build.py npm test
+	test -d frontend/node_modules || $(BIN)/python frontend/page_build.py npm ci --ignore-scripts --no-audit --no-fund
+	$(BIN)/python frontend/page_build.py npm test
 
 browser: $(VENV)/.dev
 	$(BIN)/python tests/browser/chromium.py

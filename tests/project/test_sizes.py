@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PYTHON = ("agent", "backend", "migrations", "tests", "frontend/gapscope_frontend", "frontend/hatch_build.py")
+PYTHON = ("agent", "backend", "migrations", "tests", "frontend/gapscope_frontend", "frontend/page_build.py")
 PAGE = ("frontend/src",)
 MAX_FILE, MAX_FUNCTION, P90_FILE, MEDIAN_FILE, MEDIAN_FUNCTION = 500, 60, 350, 150, 12
 
