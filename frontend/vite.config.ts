@@ -2,7 +2,7 @@ import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vitest/config'
 
 /** Where `npm run dev` finds a server; the built page is served by the backend itself. */
-const DEVELOPMENT_SERVER = 'http://127.0.0.1:8470'
+const DEVELOPMENT_SERVER = 'http://127.0.0.1:8765'
 
 export default defineConfig({
   plugins: [vue()],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SeriesData } from '@/api/schema'
 import { Ring } from '@/live/ring'
-import { composeTrack, holes, meanOver, reasonAt, valueAt } from '@/series/track'
+import { commonHoles, composeTrack, holes, loadOver, meanOver, reasonAt, valueAt } from '@/series/track'
 
 function stored(time: number[], mean: (number | null)[], more: Partial<SeriesData> = {}): SeriesData {
   return { entity: 'gpu:a', metric: 'm', unit: 'ratio', time_ms: time, mean, min: mean, max: mean, idle_share: null, missing: [], ...more }
@@ -59,6 +59,18 @@ describe('values', () => {
     expect(reasonAt(track, 150)).toBe('no sample')
     expect(reasonAt(track, 250)).toBeNull()
   })
+})
+
+it('counts a short run little', () => {
+  const shortly = composeTrack(stored([0, 100], [4, 4]), null, null, null)
+  expect(loadOver(shortly, { from: 0, to: 1000 })).toBeCloseTo(0.8)
+})
+
+it('sees a hole only where every track has one', () => {
+  const early = composeTrack(stored([0, 100, 200], [1, 1, 1]), null, null, null)
+  const late = composeTrack(stored([1000, 1100, 1200], [1, 1, 1]), null, null, null)
+  expect(commonHoles([early, late], { from: 0, to: 2000 })).toEqual([{ from: 300, to: 1000 }, { from: 1300, to: 2000 }])
+  expect(commonHoles([], { from: 0, to: 2000 })).toEqual([])
 })
 
 it('finds holes before, between and after the samples', () => {

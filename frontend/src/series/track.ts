@@ -123,6 +123,17 @@ export function meanOver(track: Track, span: Span): number | null {
   return count ? sum / count : null
 }
 
+/** Share of a span's time times the value: a process that ran shortly at full speed counts little. */
+export function loadOver(track: Track, span: Span): number {
+  let sum = 0
+  for (let i = Math.max(0, indexAt(track.time, span.from)); i < track.time.length; i += 1) {
+    const time = track.time[i] as number
+    if (time >= span.to) break
+    if (time >= span.from) sum += (track.mean[i] ?? 0) * track.stepMs
+  }
+  return sum / Math.max(1, span.to - span.from)
+}
+
 /** The reason why there is no value at a moment, where the store knows one. */
 export function reasonAt(track: Track, at: number): string | null {
   return track.missing.find((span) => at >= span.from_ms && at < span.to_ms)?.reason ?? null
@@ -141,4 +152,18 @@ export function holes(track: Track, span: Span): Span[] {
   }
   if (span.to - covered > HOLE_STEPS * track.stepMs) out.push({ from: covered, to: span.to })
   return out
+}
+
+/** Stretches of the span in which none of the tracks has a value. */
+export function commonHoles(tracks: readonly Track[], span: Span): Span[] {
+  let out: Span[] = [span]
+  for (const track of tracks) {
+    const own = holes(track, span)
+    out = out.flatMap((a) =>
+      own
+        .map((b) => ({ from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) }))
+        .filter((part) => part.to > part.from),
+    )
+  }
+  return tracks.length ? out : []
 }

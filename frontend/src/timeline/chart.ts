@@ -5,7 +5,7 @@ import type { Ink } from '@/canvas/ink'
 import { dots, hatch } from '@/canvas/patterns'
 import { idleRuns } from '@/series/idle'
 import type { Track } from '@/series/track'
-import { holes } from '@/series/track'
+import { commonHoles } from '@/series/track'
 import type { Curve } from '@/timeline/lanes'
 import type { Span } from '@/time/span'
 
@@ -20,8 +20,8 @@ export interface Ground {
   ticks: readonly number[]
   /** Track whose idleness is hatched. */
   idle: Track | null
-  /** Track whose holes are dotted. */
-  presence: Track | null
+  /** Where none of these has a value there are dots. */
+  presence: readonly Track[]
 }
 
 function sameTimes(a: readonly number[], b: readonly number[]): boolean {
@@ -124,11 +124,11 @@ function paintIdle(chart: uPlot, ground: Ground, idle: Track): void {
   ctx.globalAlpha = 1
 }
 
-function paintHoles(chart: uPlot, ground: Ground, presence: Track): void {
+function paintHoles(chart: uPlot, ground: Ground): void {
   const { ctx } = chart
   const fill = dots(ctx, ground.ink('missing'), uPlot.pxRatio)
   if (fill) ctx.fillStyle = fill
-  for (const hole of holes(presence, ground.span)) {
+  for (const hole of commonHoles(ground.presence, ground.span)) {
     paintSpan(chart, hole, (left, width) => ctx.fillRect(left, 0, width, ctx.canvas.height))
   }
 }
@@ -137,6 +137,6 @@ export function paintGround(chart: uPlot, ground: Ground): void {
   chart.ctx.save()
   paintGrid(chart, ground)
   if (ground.idle) paintIdle(chart, ground, ground.idle)
-  if (ground.presence) paintHoles(chart, ground, ground.presence)
+  paintHoles(chart, ground)
   chart.ctx.restore()
 }

@@ -16,6 +16,7 @@ export const KEY_HELP: readonly KeyHelp[] = [
   { keys: ['f'], text: 'Everything that is stored' },
   { keys: ['l'], text: 'Live, or pause' },
   { keys: ['g'], text: 'All hosts' },
+  { keys: ['/'], text: 'Filter, on the page of all hosts' },
   { keys: ['?'], text: 'This help' },
 ]
 

@@ -28,7 +28,7 @@ export interface LaneDefinition {
 
 const ACTIVE = 'gpu_graphics_active_ratio'
 /** Processes shown at most in the lane of processes. */
-const MAX_PROCESSES = 4
+const MAX_PROCESSES = 5
 
 function curve(entity: string, metric: string, label: string, colour: string, style: CurveStyle = 'line'): Curve {
   return { entity, metric, label, colour, style }

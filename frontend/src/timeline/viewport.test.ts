@@ -57,6 +57,12 @@ describe('standing', () => {
     expect(widthOf(viewport.span.value)).toBe(2 * widthOf(BOUNDS))
   })
 
+  it('takes a view from the address at once, so that nothing else is asked for first', () => {
+    const viewport = new Viewport(BOUNDS)
+    viewport.apply({ live: false, span: { from: 1_050_000, to: 1_060_000 } })
+    expect(viewport.settled.value).toEqual({ from: 1_050_000, to: 1_060_000 })
+  })
+
   it('settles once a movement has ended', () => {
     const viewport = new Viewport(BOUNDS)
     viewport.pan(0.1)

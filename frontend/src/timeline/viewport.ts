@@ -44,6 +44,7 @@ export class Viewport {
   apply(view: View): void {
     if (view.live) this.goLive(view.seconds)
     else this.stand(view.span)
+    this.settle()
   }
 
   /** New stored data or a new frame up to `time`; a live view moves along. */
