@@ -22,7 +22,8 @@ NEAR_CELLS = 5
 """A sample speaks for cells up to half a second away; stacks are taken in bursts of seconds at 10 to 20 Hz."""
 BUSY_CHILD_CORES = 0.5
 """Children that together use half a core or more are computing, not idling (an idle worker uses under 0.02)."""
-WAITS_FOR_GPU = (Activity.DEVICE_WAIT, Activity.SYNC, Activity.COLLECTIVE)
+WAITS_FOR_GPU = (Activity.DEVICE_WAIT, Activity.SYNC, Activity.COLLECTIVE, Activity.COPY)
+"""A copy that the thread waits for begins when the work queued before it has ended."""
 
 
 @dataclass(frozen=True)
