@@ -69,11 +69,12 @@ def judge_duty(secret: str, truth: dict[str, Any]) -> dict[str, Any]:
 def judge_copy(secret: str, truth: dict[str, Any], metric: str) -> dict[str, Any]:
     inner = (truth["start_ns"] + 1e9, truth["end_ns"] - 1e9)
     seen = values(series(secret, metric, *inner))
-    off = 100 * (statistics.fmean(seen) / truth["bytes_per_second"] - 1)
+    mean = statistics.fmean(seen)
     return {
         "truth_gib_s": truth["bytes_per_second"] / 2**30,
-        "seen_gib_s": statistics.fmean(seen) / 2**30,
-        "off_pct": off,
+        "truth_by_events_gib_s": truth["bytes_per_event_second"] / 2**30,
+        "seen_gib_s": mean / 2**30,
+        "off_pct": 100 * (mean / truth["bytes_per_second"] - 1),
     }
 
 
