@@ -9,8 +9,12 @@ import type { Span } from '@/time/span'
 
 const FLEET_PERIOD_MS = 2000
 const DETAIL_PERIOD_MS = 5000
+/** A little more than a live view's own period, which asks anew by itself while frames come. */
+const GROWING_PERIOD_MS = 7000
 /** The span is part of the key, so an answer about the past never grows old. */
 const SPAN_STALE_MS = 60_000
+/** Live views ask about new spans all the time; old answers must not pile up. */
+const SPAN_KEPT_MS = 15_000
 
 function hostPath(host: string, rest = ''): string {
   return `/hosts/${encodeURIComponent(host)}${rest}`
@@ -70,8 +74,8 @@ function useSpanQuery<T>(
     enabled: computed(() => path.value !== null),
     placeholderData: keepPreviousData,
     staleTime: SPAN_STALE_MS,
-    refetchInterval: () => (toValue(wish).growing ? DETAIL_PERIOD_MS : false),
-    gcTime: SPAN_STALE_MS,
+    refetchInterval: () => (toValue(wish).growing ? GROWING_PERIOD_MS : false),
+    gcTime: SPAN_KEPT_MS,
     shallow: true,
   })
 }

@@ -1,7 +1,7 @@
 /** The spans that the server is asked about, from what is settled on the screen. */
 
 import type { ComputedRef, Ref } from 'vue'
-import { computed } from 'vue'
+import { computed, shallowRef, watch } from 'vue'
 import type { SpanWish } from '@/api/queries'
 import type { HostDetail } from '@/api/schema'
 import type { Span } from '@/time/span'
@@ -14,8 +14,14 @@ const RIBBON_PIXELS = 6
 const MIN_RIBBON_BUCKETS = 100
 /** The next gap is looked for this far around the view, at least. */
 const MIN_REACH_MS = 120_000
+/** And no further than this, so that the server need not search a day for a view of hours. */
+const MAX_REACH_MS = 2 * 3_600_000
 /** One cell: less cannot be judged. */
 const MIN_VISIBLE_MS = 100
+/** Batches of 5 s arrive one after the other: near the end of what is stored there may be more to come. */
+const ARRIVAL_MS = 6000
+/** Growth of the stored data, as a share of the view, from which the verdict is asked for anew. */
+const STORED_STEP = 0.05
 
 export interface TimelineSpans {
   /** The visible span where there is data: verdict and gaps. */
@@ -39,13 +45,22 @@ export function useSpans(context: TimelineContext, host: string, detail: Ref<Hos
   }
 
   function wish(span: Span | null): SpanWish {
-    const growing = span !== null && !viewport.live.value && detail.value.state === 'live' && span.to > boundsOf(detail.value).to
+    const growing = span !== null && detail.value.state === 'live' && span.to > boundsOf(detail.value).to - ARRIVAL_MS
     return { host, span, growing }
   }
 
+  // What is stored grows every few seconds. A new end is taken over only when it matters for what is shown: a wide span
+  // takes the server seconds to judge, and asking anew each time would never let it finish.
+  const stored = shallowRef(boundsOf(detail.value))
+  watch([detail, viewport.settled], ([now, settled], [, before]) => {
+    const bounds = boundsOf(now)
+    const enough = bounds.to - stored.value.to >= widthOf(settled) * STORED_STEP
+    if (settled !== before || now.state !== 'live' || enough) stored.value = bounds
+  })
+
   // The verdict is about what is stored: the newest seconds are still on their way and would count as not measured.
   const visible = computed(() => {
-    const bounds = boundsOf(detail.value)
+    const bounds = stored.value
     const shown = viewport.live.value ? { from: bounds.to - viewport.liveSeconds.value * 1000, to: bounds.to } : viewport.settled.value
     const part = clipped(shown, bounds)
     return wish(hasGpu.value && widthOf(part) >= MIN_VISIBLE_MS ? part : null)
@@ -53,7 +68,8 @@ export function useSpans(context: TimelineContext, host: string, detail: Ref<Hos
   const around = computed(() => wish(plotWidth.value > 0 ? ended(requestSpan(viewport.settled.value)) : null))
   const stacks = computed(() => (hasGpu.value ? around.value : wish(null)))
   const wide = computed(() => {
-    const reach = Math.max(MIN_REACH_MS, 4 * widthOf(viewport.settled.value))
+    const width = widthOf(viewport.settled.value)
+    const reach = Math.max(MIN_REACH_MS, Math.min(4 * width, MAX_REACH_MS))
     return wish(hasGpu.value ? ended(requestSpan(viewport.settled.value, reach)) : null)
   })
   const ribbonBuckets = computed(() => {

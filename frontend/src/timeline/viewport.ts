@@ -12,6 +12,8 @@ import type { View } from '@/view/url'
 
 const SETTLE_MS = 120
 const LIVE_SETTLE_MS = 5000
+/** Wide live views ask more seldom, so that one answer is there before the next is asked for. */
+const LIVE_SETTLE_SHARE = 1 / 60
 const MIN_LIVE_SECONDS = 2
 const MAX_LIVE_SECONDS = 3600
 /** Data shorter than this still gets so much room, so that the first seconds are not stretched over the screen. */
@@ -52,7 +54,8 @@ export class Viewport {
     this.newest = Math.max(this.newest, time)
     if (!this.live.value) return
     this.span.value = this.liveSpan()
-    if (this.newest - this.settledAt >= LIVE_SETTLE_MS) this.settle()
+    const period = Math.max(LIVE_SETTLE_MS, widthOf(this.span.value) * LIVE_SETTLE_SHARE)
+    if (this.newest - this.settledAt >= period) this.settle()
   }
 
   goLive(seconds = this.liveSeconds.value): void {
