@@ -28,20 +28,23 @@ class Served:
 @contextmanager
 def running(data: Path, *options: str) -> Iterator[Served]:
     words = [sys.executable, "-m", "gapscope_backend.cli.main", "up", "--data", str(data), "--port", "0", *options]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            found = re.search(r"(http://127\.0\.0\.1:\d+)(/login#token=\S+)", line)
-            if found:
-                yield Served(found[1], found[1] + found[2])
-                return
-        pytest.fail(f"gapscope up ended without an address:\n{said}")
-    finally:
-        process.terminate()
-        process.wait(20)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            yield _address(process)
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _address(process: subprocess.Popen[str]) -> Served:
+    assert process.stdout is not None
+    said = ""
+    for line in process.stdout:
+        said += line
+        found = re.search(r"(http://127\.0\.0\.1:\d+)(/login#token=\S+)", line)
+        if found:
+            return Served(found[1], found[1] + found[2])
+    pytest.fail(f"gapscope up ended without an address:\n{said}")
 
 
 @dataclass

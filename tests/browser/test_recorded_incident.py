@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -56,5 +57,50 @@ def test_login_is_asked_and_leads_back(watched: Watched, tmp_path: Path) -> None
         page.goto(served.address)
         page.wait_for_url(lambda url: "/login" not in url)
         page.goto(served.address)
-        expect(page.get_by_text("gapscope login")).to_be_visible()
+        expect(page.get_by_text("gapscope login", exact=True)).to_be_visible()
+    assert watched.faults == []
+
+
+AXE = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def serious_faults(page: Page) -> list[str]:
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run()")["violations"]
+    return [f"{fault['id']}: {fault['help']}" for fault in found if fault["impact"] in {"serious", "critical"}]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible_and_fit_a_phone(
+    watched: Watched, tmp_path: Path, scheme: Literal["light", "dark"]
+) -> None:
+    page = watched.page
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    with running(tmp_path, "--replay", str(DEMO), "--speed", "30") as served:
+        page.goto(served.address)
+        expect(page.get_by_test_id("fleet-host")).to_be_visible()
+        assert serious_faults(page) == []
+        page.goto(f"{served.origin}/host/{DEMO.name}")
+        expect(page.get_by_test_id("verdict-cause").first).to_be_visible()
+        assert serious_faults(page) == []
+        page.set_viewport_size({"width": 390, "height": 844})
+        expect(page.get_by_test_id("verdict-sentence").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert watched.faults == []
+
+
+def test_keys_zoom_walk_the_gaps_and_go_back(watched: Watched, tmp_path: Path) -> None:
+    page = watched.page
+    with running(tmp_path, "--replay", str(DEMO), "--speed", "30") as served:
+        open_host(page, served.address, DEMO.name)
+        expect(page.get_by_test_id("gap-list")).to_contain_text("s")
+        whole = page.url
+        page.keyboard.press(".")
+        page.wait_for_function("before => location.href !== before", arg=whole)
+        assert "t=" in page.url
+        page.go_back()
+        expect(page).to_have_url(whole)
+        page.keyboard.press("w")
+        page.wait_for_function("before => location.href !== before", arg=whole)
+        expect(page.get_by_test_id("verdict-sentence").first).not_to_be_empty()
     assert watched.faults == []
