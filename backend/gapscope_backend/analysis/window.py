@@ -32,7 +32,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Gpu:
-    """Facts of one GPU; ``key`` is its entity key, ``owners`` the pids seen holding a context in the window."""
+    """Facts of one GPU; ``key`` is its entity key, ``owners`` the pids seen holding a context in the window.
+
+    ``cpu_affinity`` lists the CPUs on the GPU's own socket as the kernel writes such lists (``0-15,32-47``).
+    """
 
     key: str
     index: int
@@ -43,6 +46,8 @@ class Gpu:
     pcie_generation: int | None = None
     pcie_width: int | None = None
     counter_lag_ns: int = 0
+    cpu_affinity: str | None = None
+    memory_total_bytes: float | None = None
 
 
 @dataclass(frozen=True)
