@@ -92,6 +92,7 @@ def _gpus(
             pcie_generation=facts.pcie.max_generation if facts.pcie else None,
             pcie_width=facts.pcie.max_width if facts.pcie else None,
             counter_lag_ns=_lag_ns(series.get((facts.key, "gpu_counter_lag_seconds"))),
+            memory_total_bytes=facts.memory_total_bytes,
         )
         for facts in origin.gpus
     )
