@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Callable
 
 from gapscope_agent.config import AgentConfig
@@ -14,14 +15,20 @@ from gapscope_agent.wire import LiveFrame
 
 @contextlib.asynccontextmanager
 async def delivering(
-    config: AgentConfig, shipper: Shipper, frame: Callable[[], LiveFrame | None], stop: asyncio.Event
+    config: AgentConfig,
+    shipper: Shipper,
+    frame: Callable[[], LiveFrame | None],
+    watched: threading.Event,
+    stop: asyncio.Event,
 ) -> AsyncIterator[None]:
     """Run shipper and live view beside the body; at its end the shipper flushes what is queued.
+
+    ``watched`` is set while somebody looks at the live view.
 
     A task that fails sets ``stop``, and its error is raised when the body has ended.
     """
     ended = asyncio.Event()
-    live = LiveSender(config, frame)
+    live = LiveSender(config, frame, watched)
     tasks = [asyncio.create_task(shipper.run(ended)), asyncio.create_task(live.run(ended))]
     for task in tasks:
         task.add_done_callback(lambda _: stop.set())

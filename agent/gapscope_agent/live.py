@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -31,16 +32,18 @@ _REQUEST = msgspec.msgpack.Decoder(LiveRequest)
 
 
 class LiveSender:
-    """Keeps the socket. ``frame`` gives the newest values; it is called only while somebody watches."""
+    """Keeps the socket. ``frame`` gives the newest values; it is called only while ``watched``, set here, is set."""
 
     def __init__(
         self,
         config: AgentConfig,
         frame: Callable[[], LiveFrame | None],
+        watched: threading.Event,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config = config
         self._frame = frame
+        self._watched = watched
         self._monotonic = monotonic
         self._watched_until = 0.0
         self._asked = asyncio.Event()
@@ -76,6 +79,7 @@ class LiveSender:
             try:
                 done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
+                self._watched.clear()
                 for task in tasks:
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
@@ -99,8 +103,10 @@ class LiveSender:
         while True:
             now = self._monotonic()
             if now >= self._watched_until:
+                self._watched.clear()
                 self._asked.clear()
                 await self._asked.wait()
+                self._watched.set()
                 due = self._monotonic()
             frame = self._frame()
             if frame is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -155,7 +156,7 @@ async def run_replay(
     ledger = Ledger()
     shipper = Shipper(config, ledger)
     player = _Player(config, recording, shipper, ledger, stop or asyncio.Event(), start_ns, end_ns, wall_ns)
-    async with delivering(config, shipper, player.live_frame, player.stop):
+    async with delivering(config, shipper, player.live_frame, threading.Event(), player.stop):
         if at_recorded_time:
             await player.play(0, speed)
             return

@@ -52,7 +52,7 @@ async def run_agent(config: AgentConfig, stop: asyncio.Event) -> None:
     log.info("host %s, %d GPUs, server %s", config.host, len(origin.gpus), config.server)
     sampler.start()
     try:
-        async with delivering(config, shipper, lambda: pipeline.live_frame(config.host), stop):
+        async with delivering(config, shipper, lambda: pipeline.live_frame(config.host), context.attention, stop):
             await _turn(config, pipeline, stop)
             await asyncio.to_thread(sampler.stop)
             pipeline.close_batch()

@@ -82,7 +82,9 @@ class SourceRunner:
         self._emit_all(change)
 
     def close(self) -> None:
-        """Let the source go of what it holds."""
+        """Let the source go of what it holds, and pass on what it held back."""
+        if self._opened:
+            self._emit_all(self.source.rest(self._clock.mono_ns()))
         self._opened = False
         self.source.close()
 

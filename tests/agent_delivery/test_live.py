@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -30,7 +31,7 @@ class Source:
 @contextlib.asynccontextmanager
 async def running(config: AgentConfig, source: Callable[[], wire.LiveFrame | None]) -> AsyncIterator[LiveSender]:
     stop = asyncio.Event()
-    sender = LiveSender(config, source)
+    sender = LiveSender(config, source, threading.Event())
     task = asyncio.create_task(sender.run(stop))
     try:
         yield sender
@@ -122,6 +123,6 @@ async def test_nonsense_from_the_server_is_passed_over(config: AgentConfig) -> N
                 raise StopAsyncIteration
             return aiohttp.WSMessage(aiohttp.WSMsgType.BINARY, self.messages.pop(0), None)
 
-    sender = LiveSender(config, Source(), monotonic=lambda: 100.0)
+    sender = LiveSender(config, Source(), threading.Event(), monotonic=lambda: 100.0)
     await sender._listen(Socket())  # type: ignore[arg-type]
     assert sender._watched_until == 103.0

@@ -39,6 +39,7 @@ RX = FakeNvml().NVML_GPM_METRIC_PCIE_RX_PER_SEC
 
 def opened(kind: type[Source], nvml: FakeNvml) -> Source:
     source = kind(Context(driver=Driver(nvml)))
+    source.context.attention.set()
     source.open()
     return source
 
@@ -120,6 +121,7 @@ def test_a_gpu_that_answers_nothing_is_lost_not_idle(nvml: FakeNvml) -> None:
     for name in list(nvml.answers):
         if name.startswith("nvmlDeviceGet"):
             nvml.errors[name] = 999
+    nvml.errors["nvmlGpmSampleGet"] = 999
     with pytest.raises(DriverLostError, match="GPU 0 answers nothing"):
         source.sample(T, 0)
 
@@ -140,9 +142,11 @@ def test_after_a_driver_reload_the_source_starts_over(nvml: FakeNvml) -> None:
 
 def test_close_frees_the_snapshots(nvml: FakeNvml) -> None:
     source = opened(GpuFigures, nvml)
+    source.sample(T, 0)
+    source.sample(T + 10**8, 10**8)
     source.close()
     source.close()
-    assert nvml.calls["nvmlGpmSampleFree"] == 2
+    assert nvml.calls["nvmlGpmSampleFree"] == nvml.calls["nvmlGpmSampleAlloc"] == 2
 
 
 def test_power_buffer_is_drained_without_repeats(nvml: FakeNvml) -> None:

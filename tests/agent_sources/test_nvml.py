@@ -29,7 +29,8 @@ def counters(nvml: FakeNvml) -> GpmCounters:
 
 
 def look(pairs: GpmCounters, mono_ns: int) -> gpm.Pair:
-    return pairs.pair(pairs.snapshot(mono_ns))
+    pairs.snapshot(mono_ns)
+    return pairs.settle(1, calm=False)[0]
 
 
 def test_failure_codes_are_those_of_the_real_library() -> None:

@@ -37,6 +37,8 @@ METRICS: tuple[tuple[str, str], ...] = (
 
 MIN_SPAN_NS = 90_000_000
 MAX_STALE_NS = 450_000_000
+IDLE_PCT, BUSY_PCT = 0.5, 99.5
+"""Over a second: below or above this, none of its 100 ms is more than 5 % from its mean."""
 
 FIRST_PAIR = "the first look has no earlier snapshot to compare with"
 SHORT_PAIR = "less than 90 ms since the last look, and the driver renews these counters every 100 ms"
@@ -52,58 +54,111 @@ class Pair(NamedTuple):
     missing: dict[str, str]
 
 
+class _Taken(NamedTuple):
+    """A snapshot that waits for its arithmetic: the driver's buffer, its moment, and why it failed if it did."""
+
+    sample: Any
+    mono_ns: int
+    failure: Failure | None
+
+
 class GpmCounters:
-    """Two snapshots of one GPU that change places, and one request that is filled again and again."""
+    """Snapshots of one GPU and the arithmetic between them, with one request that is filled again and again.
+
+    A snapshot costs 0.2 ms and the arithmetic 1.2 to 1.7 ms whatever it asks for, and any two snapshots can be paired
+    later. So snapshots may be kept for a while and settled together: with one pair where nothing happened between
+    them, else with one pair each.
+    """
 
     def __init__(self, session: Session, device: Device) -> None:
         self._session = session
         self._device = device
-        self._older_ns: int | None = None
-        self._newer_ns = 0
+        self._believed: _Taken | None = None
+        self._taken: list[_Taken] = []
+        self._free: list[Any] = []
         self._unavailable = self._why_unsupported()
         if not self._unavailable:
-            self._older = self._allocate()
-            self._newer = self._allocate()
             self._request = self._build_request()
             self._results = [self._request.metrics[position] for position in range(len(METRICS))]
 
-    def snapshot(self, mono_ns: int) -> Failure | None:
-        """Take a snapshot (45 us); :meth:`pair` does the arithmetic (1.3 ms). ``mono_ns`` is its moment."""
+    def snapshot(self, mono_ns: int) -> bool:
+        """Take a snapshot for :meth:`settle`. ``mono_ns`` is its moment; False where the driver gave none."""
         if self._unavailable:
-            return None
-        _, failure = self._session.ask("nvmlGpmSampleGet", self._device.handle, self._newer)
-        self._newer_ns = mono_ns
-        return failure
+            return False
+        sample, failure = self._free.pop() if self._free else None, None
+        if sample is None:
+            sample, failure = self._session.ask("nvmlGpmSampleAlloc")
+        if failure is None:
+            _, failure = self._session.ask("nvmlGpmSampleGet", self._device.handle, sample)
+        self._taken.append(_Taken(sample, mono_ns, failure))
+        return failure is None
 
-    def pair(self, failure: Failure | None) -> Pair:
-        """The figures between the last believed snapshot and the newest. ``failure``: what snapshot() returned."""
+    def settle(self, count: int, *, calm: bool) -> list[Pair]:
+        """A pair for each of the ``count`` snapshots since the last call, oldest first.
+
+        ``calm``: nothing else changed meanwhile. Then, if the engine was idle or busy from first to last, one pair over
+        all of them answers for each; its ``span_ns`` says so.
+        """
         if self._unavailable:
-            return _nothing(self._unavailable)
-        if failure is not None:
-            return _nothing(failure.reason)
-        if self._older_ns is None:
-            self._swap()
-            return _nothing(FIRST_PAIR)
-        span_ns = self._newer_ns - self._older_ns
-        if span_ns < MIN_SPAN_NS:
-            return _nothing(SHORT_PAIR)
-        self._request.sample1, self._request.sample2 = self._older, self._newer
-        _, failure = self._session.ask("nvmlGpmMetricsGet", self._request)
-        if failure is not None:
-            self._swap()
-            return _nothing(failure.reason)
-        pair = self._read(span_ns)
-        if span_ns < MAX_STALE_NS and _is_empty(pair):
-            return _nothing(NOT_RENEWED)
-        self._swap()
-        return pair
+            return [_nothing(self._unavailable)] * count
+        taken, self._taken = self._taken, []
+        whole = self._one_for_all(taken) if calm and len(taken) > 1 else None
+        if whole is not None:
+            for kept in taken[:-1]:
+                self._free.append(kept.sample)
+            self._believe(taken[-1])
+            return [whole] * len(taken)
+        return [self._settle_one(one) for one in taken]
 
     def close(self) -> None:
         """Give the snapshots' memory back to the driver."""
-        if not self._unavailable:
-            self._session.try_ask("nvmlGpmSampleFree", self._older)
-            self._session.try_ask("nvmlGpmSampleFree", self._newer)
-            self._unavailable = "closed"
+        samples = [*self._free, *(one.sample for one in self._taken)]
+        samples += [self._believed.sample] if self._believed else []
+        for sample in samples:
+            if sample is not None:
+                self._session.try_ask("nvmlGpmSampleFree", sample)
+        self._free, self._taken, self._believed = [], [], None
+        self._unavailable = self._unavailable or "closed"
+
+    def _one_for_all(self, taken: list[_Taken]) -> Pair | None:
+        if self._believed is None or any(one.failure is not None for one in taken):
+            return None
+        pair, failure = self._arithmetic(taken[-1])
+        if failure is not None or pair.values is None:
+            return None
+        active = pair.values[METRICS[0][0]]
+        return pair if active is not None and (active <= IDLE_PCT or active >= BUSY_PCT) else None
+
+    def _settle_one(self, one: _Taken) -> Pair:
+        if one.failure is not None:
+            self._free.append(one.sample)
+            return _nothing(one.failure.reason)
+        if self._believed is None:
+            self._believe(one)
+            return _nothing(FIRST_PAIR)
+        span_ns = one.mono_ns - self._believed.mono_ns
+        if span_ns < MIN_SPAN_NS:
+            self._free.append(one.sample)
+            return _nothing(SHORT_PAIR)
+        pair, failure = self._arithmetic(one)
+        if failure is None and span_ns < MAX_STALE_NS and _is_empty(pair):
+            self._free.append(one.sample)
+            return _nothing(NOT_RENEWED)
+        self._believe(one)
+        return pair
+
+    def _arithmetic(self, newer: _Taken) -> tuple[Pair, Failure | None]:
+        assert self._believed is not None
+        self._request.sample1, self._request.sample2 = self._believed.sample, newer.sample
+        _, failure = self._session.ask("nvmlGpmMetricsGet", self._request)
+        if failure is not None:
+            return _nothing(failure.reason), failure
+        return self._read(newer.mono_ns - self._believed.mono_ns), None
+
+    def _believe(self, one: _Taken) -> None:
+        if self._believed is not None:
+            self._free.append(self._believed.sample)
+        self._believed = one
 
     def _why_unsupported(self) -> str:
         support, failure = self._session.ask("nvmlGpmQueryDeviceSupport", self._device.handle)
@@ -112,12 +167,6 @@ class GpmCounters:
         if not support.isSupportedDevice:
             return "no hardware counters (GPM): they need a Hopper or newer GPU"
         return ""
-
-    def _allocate(self) -> Any:
-        sample, failure = self._session.ask("nvmlGpmSampleAlloc")
-        if failure is not None:
-            self._unavailable = f"no hardware counters (GPM): {failure.reason}"
-        return sample
 
     def _build_request(self) -> Any:
         library = self._session.library
@@ -141,10 +190,6 @@ class GpmCounters:
             else:
                 values[field] = round(metric.value, 3)
         return Pair(values, span_ns, missing)
-
-    def _swap(self) -> None:
-        self._older, self._newer = self._newer, self._older
-        self._older_ns = self._newer_ns
 
 
 def _is_empty(pair: Pair) -> bool:

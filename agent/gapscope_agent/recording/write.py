@@ -122,6 +122,7 @@ def record(
     Raises RecordingError when the folder is not empty or the disk refuses; what was written until then reads.
     """
     context = context or Context()
+    context.attention.set()
     clock = clock or SystemClock()
     stop = stop or threading.Event()
     failures: list[RecordingError] = []

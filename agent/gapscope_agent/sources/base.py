@@ -7,6 +7,7 @@ figure. It keeps no thread and reads no clock: the sampler calls it with the tim
 from __future__ import annotations
 
 import abc
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,13 +21,17 @@ from gapscope_agent.sources.owners import GpuOwners
 
 @dataclass(frozen=True)
 class Context:
-    """What sources share. Paths can point into a stand-in tree; ``redact`` hides secrets in command lines."""
+    """What sources share. Paths can point into a stand-in tree; ``redact`` hides secrets in command lines.
+
+    ``attention`` is set while somebody wants every figure at once: sources then hold nothing back and spare nothing.
+    """
 
     driver: Driver = field(default_factory=Driver)
     owners: GpuOwners = field(default_factory=GpuOwners)
     proc: Path = Path("/proc")
     cgroup: Path = Path("/sys/fs/cgroup")
     redact: bool = True
+    attention: threading.Event = field(default_factory=threading.Event)
 
 
 class Source(abc.ABC):
@@ -54,6 +59,10 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def sample(self, now_ns: int, mono_ns: int) -> Sequence[Reading]:
         """The readings of this tick, stamped with the given wall and monotonic time."""
+
+    def rest(self, mono_ns: int) -> Sequence[Reading]:
+        """Readings that sample() held back; called once, before close()."""
+        return ()
 
     def close(self) -> None:
         """Let go of what open() took. Called once, at the end."""
