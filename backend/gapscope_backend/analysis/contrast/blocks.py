@@ -1,0 +1,98 @@
+"""Is it chance? A permutation test over blocks of cells, with the largest difference as its statistic.
+
+Neighbouring cells are alike on both sides: the GPU idles in runs, and a function stands on the stack for many cells on
+end. Ten cells of one gap are nearer to one observation than to ten, so a test that takes cells or samples as
+independent finds differences everywhere. Here the two sides' weights are cut into blocks and the blocks put in random
+order, while stacks and series stay where they are. That keeps the runs of both and breaks only what is tested: which
+of them fall together (block permutation, Politis and Romano 1994 on resampling dependent series; the length of a
+block is taken from the autocorrelation of the weights, beyond which cells tell nothing of each other).
+
+Many things are compared at once, so the statistic is the largest standardised difference of all items of a kind
+(maxT, Westfall and Young 1993), which also takes into account that callers and callees, or CPU and power, go together;
+kinds are joined by Bonferroni. So ``LEVEL`` bounds the chance that a window without any relation gives any finding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gapscope_backend.analysis.contrast.split import Split
+from gapscope_backend.analysis.contrast.table import Table
+from gapscope_backend.analysis.window import Floats, Ints
+
+LEVEL = 0.05
+PERMUTATIONS = 499
+"""The smallest p-value is 1/500 per kind of thing, 1/100 after joining five kinds."""
+AT_ONCE = 50
+FEWEST_BLOCKS = 8
+"""Fewer blocks have too few orders: one gap in one window may be a coincidence, whatever differs in it."""
+UNRELATED = 0.1
+"""Autocorrelation below which cells count as unrelated."""
+SHORTEST_BLOCK = 2
+SEED = 20_260_101
+"""Fixed: the same window gives the same answer."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Blocks into which the weights are cut; none where there would be too few."""
+
+    length: int
+    count: int
+
+    @property
+    def enough(self) -> bool:
+        """True where there are enough blocks to permute."""
+        return self.count >= FEWEST_BLOCKS
+
+
+def _autocorrelation(values: Floats) -> Floats:
+    """Autocorrelation by lag (Wiener-Khinchin, zero-padded so that the ends do not meet)."""
+    centred = values - values.mean()
+    spectrum = np.fft.rfft(centred, 2 * values.size)
+    raw: Floats = np.fft.irfft(spectrum * spectrum.conj())[: values.size]
+    return raw / raw[0] if raw[0] > 0 else np.zeros(values.size)
+
+
+def find_blocks(split: Split) -> Blocks:
+    """Twice the lag at which the weights' autocorrelation has first died away."""
+    cells = split.gap.size
+    if cells < SHORTEST_BLOCK * FEWEST_BLOCKS:
+        return Blocks(cells, 1 if cells else 0)
+    known = split.gap + split.rest > 0
+    level = float(split.gap[known].mean()) if known.any() else 0.0
+    unrelated = np.flatnonzero(_autocorrelation(np.where(known, split.gap, level)) < UNRELATED)
+    lag = int(unrelated[0]) if unrelated.size else cells
+    length = max(SHORTEST_BLOCK, 2 * lag)
+    return Blocks(length, cells // length)
+
+
+def _orders(cells: int, length: int, count: int) -> list[Ints]:
+    """``count`` orders of the cells, blocks of ``length`` shuffled; the first cut is at random too."""
+    random = np.random.default_rng(SEED)
+    orders = []
+    for _ in range(count):
+        cuts = np.arange(int(random.integers(1, length + 1)), cells, length)
+        pieces = np.split(np.arange(cells), cuts)
+        orders.append(np.concatenate([pieces[i] for i in random.permutation(len(pieces))]))
+    return orders
+
+
+def adjusted_p_values(table: Table, split: Split, blocks: Blocks, kinds: int) -> Floats:
+    """p-value of each item's difference, adjusted for all items of the table and for ``kinds`` tables."""
+    differences = [table.difference(split.gap, split.rest)[:, None]]
+    orders = _orders(split.gap.size, blocks.length, PERMUTATIONS)
+    for start in range(0, PERMUTATIONS, AT_ONCE):
+        chosen = np.array(orders[start : start + AT_ONCE]).T
+        differences.append(table.difference(split.gap[chosen], split.rest[chosen]))
+    joined = np.concatenate(differences, axis=1)
+    joined -= joined.mean(axis=1, keepdims=True)
+    spread = joined.std(axis=1, keepdims=True)
+    size = np.abs(np.divide(joined, spread, out=np.zeros_like(joined), where=spread > 1e-12))
+    largest = size.max(axis=0)
+    # The observed order is one of those that could have come: it is among the 500 that are counted.
+    reached = (largest[None, :] >= size[:, :1] * (1 - 1e-12)).sum(axis=1)
+    found: Floats = np.minimum(1.0, kinds * reached / largest.size)
+    return found
