@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, Integer, LargeBinary, MetaData, String
+from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, Integer, LargeBinary, MetaData, String
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 NAMING = {
@@ -25,7 +25,13 @@ class Base(DeclarativeBase):
     """Metadata of all tables; constraints carry fixed names so that migrations can speak of them."""
 
     metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {int: BigInteger, dict[str, Any]: JSON, dict[str, str]: JSON}  # noqa: RUF012
+    type_annotation_map = {  # noqa: RUF012
+        int: BigInteger,
+        dict[str, Any]: JSON,
+        dict[str, str]: JSON,
+        list[str]: JSON,
+        list[dict[str, Any]]: JSON,
+    }
 
 
 class Host(Base):
@@ -146,3 +152,82 @@ class LoginToken(Base):
     created_ns: Mapped[int]
     expires_ns: Mapped[int]
     used_ns: Mapped[int | None]
+
+
+class HostVerdict(Base):
+    """The newest rolling verdict on a host: ``verdict`` is its JSON, over the data from ``start_ns`` to ``end_ns``."""
+
+    __tablename__ = "host_verdict"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    start_ns: Mapped[int]
+    end_ns: Mapped[int]
+    made_ns: Mapped[int]
+    verdict: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class HostWatch(Base):
+    """What the watch over a host remembers: its detectors' states, good for the data before ``watermark_ns``.
+
+    It is written in the transaction of the incidents that follow from it; an older one is as good, the same data
+    leads to the same incidents again.
+    """
+
+    __tablename__ = "host_watch"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    watermark_ns: Mapped[int]
+    saved_ns: Mapped[int]
+    state: Mapped[dict[str, Any]]
+
+
+class Incident(Base):
+    """A time in which GPUs of a host were lost to one cause.
+
+    ``id`` is made of the host, the GPU and the first moment, so that the same finding is the same incident. ``end_ns``
+    is how far it reached so far; ``state`` is ``open`` or ``closed``. ``settled_until_ns`` and ``settled`` (cause to
+    GPU-seconds) hold the part of a long incident that needs no new diagnosis. ``verdict`` is the JSON of the verdict.
+    ``opened_ns``, ``updated_ns``, ``closed_ns`` and what people did are by the server's clock, the rest is data time.
+    """
+
+    __tablename__ = "incident"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    state: Mapped[str] = mapped_column(String(16))
+    end_reason: Mapped[str] = mapped_column(String(32))
+    gpus: Mapped[list[str]]
+    cause: Mapped[str] = mapped_column(String(64))
+    row_class: Mapped[str] = mapped_column(String(16))
+    severity: Mapped[str] = mapped_column(String(16))
+    sentence: Mapped[str]
+    confidence: Mapped[float] = mapped_column(Double)
+    start_ns: Mapped[int]
+    end_ns: Mapped[int]
+    lost_gpu_seconds: Mapped[float] = mapped_column(Double)
+    settled_until_ns: Mapped[int]
+    settled: Mapped[dict[str, Any]]
+    episodes: Mapped[list[dict[str, Any]]]
+    ledger: Mapped[list[dict[str, Any]]]
+    spans: Mapped[list[dict[str, Any]]]
+    verdict: Mapped[bytes] = mapped_column(LargeBinary)
+    opened_ns: Mapped[int]
+    updated_ns: Mapped[int]
+    closed_ns: Mapped[int | None]
+    acknowledged_ns: Mapped[int | None]
+    acknowledged_by: Mapped[str] = mapped_column(String(255))
+    comments: Mapped[list[dict[str, Any]]]
+
+    __table_args__ = (Index(None, "id"), Index(None, "host_id", "start_ns"), Index(None, "state", "host_id"))
+
+
+class Pin(Base):
+    """Raw data and stacks of a host that retention leaves alone until ``until_ns`` (None: as long as the pin is)."""
+
+    __tablename__ = "pin"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    start_ns: Mapped[int]
+    end_ns: Mapped[int]
+    until_ns: Mapped[int | None]

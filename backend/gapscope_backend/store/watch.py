@@ -1,0 +1,78 @@
+"""Rows of the watch over hosts: what came in, the detectors' states, the rolling verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.models import HostVerdict, HostWatch, IngestHot
+from gapscope_backend.store.upsert import insert
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A batch that came in: whose, which, over what time, when."""
+
+    host_id: int
+    run_id: str
+    sequence: int
+    start_ns: int
+    end_ns: int
+    received_ns: int
+
+
+async def arrivals_since(database: Database, received_ns: int) -> list[Arrival]:
+    """Batches received at or after a moment, in the order of receipt."""
+    columns = (
+        IngestHot.host_id,
+        IngestHot.run_id,
+        IngestHot.sequence,
+        IngestHot.t0_ns,
+        IngestHot.t1_ns,
+        IngestHot.received_ns,
+    )
+    query = select(*columns).where(IngestHot.received_ns >= received_ns).order_by(IngestHot.received_ns)
+    async with database.read() as session:
+        return [Arrival(*row) for row in await session.execute(query)]
+
+
+async def next_data_ns(database: Database, host_id: int, after_ns: int) -> int | None:
+    """Start of the first batch of a host that reaches beyond a moment."""
+    query = select(func.min(IngestHot.t0_ns)).where(IngestHot.host_id == host_id, IngestHot.t1_ns > after_ns)
+    async with database.read() as session:
+        found: int | None = await session.scalar(query)
+    return found
+
+
+async def read_watches(database: Database) -> list[HostWatch]:
+    """What the watches remember, of all hosts."""
+    async with database.read() as session:
+        return list(await session.scalars(select(HostWatch)))
+
+
+async def store_watch(
+    session: AsyncSession, dialect: str, host_id: int, watermark_ns: int, now_ns: int, state: Mapping[str, Any]
+) -> None:
+    """Keep what the watch over a host remembers."""
+    values = {"watermark_ns": watermark_ns, "saved_ns": now_ns, "state": dict(state)}
+    statement = insert(dialect, HostWatch).values(host_id=host_id, **values)
+    await session.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=values))
+
+
+async def read_verdict(database: Database, host_id: int) -> HostVerdict | None:
+    """The newest rolling verdict on a host."""
+    async with database.read() as session:
+        return await session.get(HostVerdict, host_id)
+
+
+async def store_verdicts(database: Database, rows: Mapping[int, Mapping[str, Any]]) -> None:
+    """Keep rolling verdicts, by host id, in one transaction."""
+    async with database.write() as session:
+        for host_id, values in rows.items():
+            statement = insert(database.dialect, HostVerdict).values(host_id=host_id, **values)
+            await session.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=dict(values)))
