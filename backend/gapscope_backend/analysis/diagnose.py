@@ -119,7 +119,8 @@ def _merge(cause: str, gpus: Sequence[tuple[int, LedgerRow]], total: float) -> L
     )
 
 
-def _merge_ledgers(gpus: Sequence[GpuVerdict], total: float) -> tuple[LedgerRow, ...]:
+def merge_ledgers(gpus: Sequence[GpuVerdict], total: float) -> tuple[LedgerRow, ...]:
+    """The ledgers of some GPUs as one over ``total`` GPU-seconds."""
     rows: dict[str, list[tuple[int, LedgerRow]]] = {}
     for gpu in gpus:
         for row in gpu.ledger:
@@ -131,7 +132,7 @@ def diagnose(window: Window) -> Verdict:
     """Where the GPU time of ``window`` went. Never raises on missing data: rows then get coarser or unknown."""
     views = read_views(window)
     gpus = tuple(_judge_gpu(view) for view in views) if window.end_ns > window.start_ns else ()
-    ledger = _merge_ledgers(gpus, window.seconds * len(gpus))
+    ledger = merge_ledgers(gpus, window.seconds * len(gpus))
     verdict = choose(ledger)
     row = next((row for row in ledger if row.cause == verdict), None)
     return Verdict(

@@ -58,6 +58,11 @@ def verdict_sentence(window: Window, verdict: str, row: LedgerRow | None, gpus: 
         if total < 600
         else f"{total / 60:.0f} GPU-minutes"
     )
+    return tell(verdict, name, time, row)
+
+
+def tell(verdict: str, name: str, time: str, row: LedgerRow | None) -> str:
+    """The sentence of a verdict on the GPUs called ``name`` over ``time``; ``row`` is the verdict's."""
     where = ""
     if row is not None and row.hotspots:
         spot = row.hotspots[0]
