@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TypeVar
 
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
@@ -14,6 +15,8 @@ from gapscope_backend.store.models import Host
 
 MAX_SPAN_NS = 3600 * 1_000_000_000
 AT_ONCE = 2
+
+Answer = TypeVar("Answer")
 
 
 class Diagnosis:
@@ -26,8 +29,16 @@ class Diagnosis:
 
     async def diagnose(self, host: Host, start_ns: int, end_ns: int) -> Verdict:
         """The verdict on [start, end), at most an hour."""
+        return await self.apply(host, start_ns, end_ns, self._analyse)
+
+    async def apply(self, host: Host, start_ns: int, end_ns: int, analyse: Callable[[Window], Answer]) -> Answer:
+        """What ``analyse`` makes of the window [start, end), at most an hour; it runs on a thread of its own."""
         if end_ns - start_ns > MAX_SPAN_NS:
             raise UnprocessableError("a diagnosis spans at most one hour; choose a shorter from and to", "from")
         async with self._slots:
             window = await load_window(self._database, host, start_ns, end_ns)
-            return await asyncio.to_thread(self._analyse, window)
+            return await asyncio.to_thread(analyse, window)
+
+    async def judge(self, window: Window) -> Verdict:
+        """The verdict on a window, off the event loop."""
+        return await asyncio.to_thread(self._analyse, window)
