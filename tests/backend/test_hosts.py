@@ -74,6 +74,7 @@ async def test_the_fleet_shows_newest_figures_and_a_verdict(backend: Backend, ma
         "verdict": "healthy",
         "sentence": "All is well.",
         "lost_gpu_seconds": 1.5,
+        "open_incidents": 0,
     }
     minute = gpu.pop("active_last_minute")
     assert len(minute) == 60
@@ -98,7 +99,7 @@ async def test_a_verdict_that_fails_empties_no_page(
     async def broken(*_: Any) -> None:
         raise RuntimeError("no verdict")
 
-    monkeypatch.setattr("gapscope_backend.services.diagnosis.Diagnosis.diagnose", broken)
+    monkeypatch.setattr("gapscope_backend.services.diagnosis.Diagnosis.judge", broken)
     (host,) = await get(backend, "/hosts")
     assert (host["verdict"], host["state"]) == ("", "live")
 

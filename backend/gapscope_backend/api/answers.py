@@ -112,6 +112,7 @@ def host_summary(glance: HostGlance, now_ns: int) -> HostSummary:
         verdict=verdict.verdict if verdict else "",
         sentence=verdict.sentence if verdict else "",
         lost_gpu_seconds=verdict.lost_gpu_seconds if verdict else 0.0,
+        open_incidents=glance.open_incidents,
     )
 
 

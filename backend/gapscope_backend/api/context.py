@@ -14,6 +14,7 @@ from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
 from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.services.live import LiveHub
+from gapscope_backend.services.rolling import Rolling
 from gapscope_backend.store.database import Database
 
 
@@ -27,6 +28,7 @@ class Context:
     ingest: Ingest
     diagnosis: Diagnosis
     fleet: Fleet
+    rolling: Rolling
     live: LiveHub
     static: Path
 

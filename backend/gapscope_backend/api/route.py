@@ -9,6 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
+API = "/api/v1"
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 

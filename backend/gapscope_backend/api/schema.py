@@ -109,6 +109,7 @@ class HostSummary(msgspec.Struct):
     verdict: str
     sentence: str
     lost_gpu_seconds: float
+    open_incidents: int = 0
 
 
 class ProcessInfo(msgspec.Struct):

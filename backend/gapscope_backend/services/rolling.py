@@ -1,0 +1,260 @@
+"""The rolling diagnosis: watches every host's data as it comes in, judges its last minute, and feeds the incidents.
+
+``tick`` is the loop's body. It asks the store what came in (so that several processes' batches count), feeds the
+drop detectors of those hosts at once, and judges the last minute of each host with new data every ``RENEW_NS``. The
+verdicts are the dear part: they take turns, oldest first, and after one that took c seconds the next waits until they
+have used no more than ``BUDGET_SHARE`` of one core, so that a large fleet gets older verdicts and not a busy server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.services.diagnosis import Diagnosis
+from gapscope_backend.services.incidents import Incidents, save_watch
+from gapscope_backend.services.last_minute import MINUTE_NS, LastMinute, active_seconds
+from gapscope_backend.services.watch import LATENESS_NS, CostSettings, Watch, advance_watch, cell_floor, weigh_costs
+from gapscope_backend.services.windows import load_window
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.hosts import list_hosts
+from gapscope_backend.store.models import Host
+from gapscope_backend.store.watch import (
+    Arrival,
+    arrivals_since,
+    next_data_ns,
+    read_verdict,
+    read_watches,
+    store_verdicts,
+)
+
+_SECOND_NS = 1_000_000_000
+RENEW_NS = 10 * _SECOND_NS
+BUDGET_SHARE = 0.25
+CHUNK_NS = 120 * _SECOND_NS
+"""How much data a watch that is behind takes in one go."""
+FIRST_LOOK_BACK_NS = 3600 * _SECOND_NS
+"""How far back a host is watched that has data but was never watched."""
+OVERLAP_NS = 30 * _SECOND_NS
+"""A batch may be committed this long after its time of receipt, and after others that were received later."""
+SAVE_NS = 60 * _SECOND_NS
+LATE_SETTLE_NS = 5 * _SECOND_NS
+LATE_LONGEST_NS = 30 * _SECOND_NS
+LATE_CONTEXT_NS = 60 * _SECOND_NS
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Late:
+    """A stretch of data that came after newer data, and when its first and newest batch did."""
+
+    start_ns: int
+    end_ns: int
+    first_ns: int
+    newest_ns: int
+
+
+@dataclass
+class _Watched:
+    """A host under watch."""
+
+    watch: Watch
+    saved_ns: int
+    late: _Late | None = None
+
+
+@dataclass
+class Rolling:
+    """The one source of rolling verdicts. ``clock`` gives ns since the epoch, ``monotonic`` seconds."""
+
+    database: Database
+    diagnosis: Diagnosis
+    incidents: Incidents
+    clock: Callable[[], int]
+    monotonic: Callable[[], float]
+    costs: CostSettings = field(default_factory=CostSettings)
+    _minutes: dict[int, LastMinute] = field(default_factory=dict)
+    _running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    _watched: dict[int, _Watched] = field(default_factory=dict)
+    _seen: dict[tuple[int, str, int], int] = field(default_factory=dict)
+    _newest_ns: int | None = None
+    _rest_until: float = 0.0
+
+    async def tick(self) -> None:
+        """Take in what came since the last call; verdicts as far as the budget goes."""
+        arrivals = await self._arrivals()
+        hosts = {host.id: host for host in await list_hosts(self.database)}
+        for arrival in arrivals:
+            self._note_late(arrival)
+        for host in hosts.values():
+            await self._guarded(host, self._follow(host))
+        await self._judge_due(hosts.values())
+        await self._save_due()
+        await self.incidents.close_silent()
+
+    def minute(self, host_id: int) -> LastMinute | None:
+        """The newest that is known of a host's last minute."""
+        return self._minutes.get(host_id)
+
+    def renew(self, host: Host) -> asyncio.Task[None]:
+        """Judge a host's last minute in the background, once at a time."""
+        if host.id not in self._running:
+            task = asyncio.create_task(self._renew(host), name=f"last minute of {host.name}")
+            self._running[host.id] = task
+            task.add_done_callback(lambda _: self._running.pop(host.id, None))
+        return self._running[host.id]
+
+    async def close(self) -> None:
+        """End what is still being computed."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _arrivals(self) -> list[Arrival]:
+        """Batches that were not seen before, in the order of receipt."""
+        if self._newest_ns is None:
+            self._newest_ns = await self._restore()
+        found = await arrivals_since(self.database, self._newest_ns - OVERLAP_NS)
+        new = [one for one in found if (one.host_id, one.run_id, one.sequence) not in self._seen]
+        self._newest_ns = max([self._newest_ns, *(one.received_ns for one in new)])
+        self._seen.update({(one.host_id, one.run_id, one.sequence): one.received_ns for one in new})
+        oldest_ns = self._newest_ns - OVERLAP_NS
+        self._seen = {key: at for key, at in self._seen.items() if at >= oldest_ns}
+        return new
+
+    async def _restore(self) -> int:
+        """Take up the watches where they were written down; the time up to which nothing new came in since."""
+        rows = await read_watches(self.database)
+        for row in rows:
+            self._watched[row.host_id] = _Watched(Watch.from_json(row.watermark_ns, row.state), row.saved_ns)
+        return max((row.saved_ns for row in rows), default=self.clock()) - SAVE_NS
+
+    def _note_late(self, arrival: Arrival) -> None:
+        """A batch that lies behind the watermark as a whole is looked at apart, once no more of its like come."""
+        watched = self._watched.get(arrival.host_id)
+        if watched is None or arrival.end_ns > watched.watch.watermark_ns:
+            return
+        now_ns, late = self.clock(), watched.late or _Late(arrival.start_ns, arrival.end_ns, self.clock(), 0)
+        late.start_ns, late.end_ns = min(late.start_ns, arrival.start_ns), max(late.end_ns, arrival.end_ns)
+        late.newest_ns = now_ns
+        watched.late = late
+
+    async def _follow(self, host: Host) -> None:
+        """Feed a host's detectors with all complete data, in chunks; nothing counts as taken until it is stored."""
+        watched = self._watched.get(host.id)
+        if watched is None:
+            start_ns = cell_floor(max(host.first_data_ns, host.last_data_ns - FIRST_LOOK_BACK_NS))
+            watched = self._watched[host.id] = _Watched(Watch(start_ns), self.clock())
+        until_ns = cell_floor(host.last_data_ns - LATENESS_NS)
+        while watched.watch.watermark_ns < until_ns:
+            trial = watched.watch.copy()
+            after_ns = await next_data_ns(self.database, host.id, trial.watermark_ns)
+            trial.watermark_ns = max(trial.watermark_ns, cell_floor(min(after_ns or until_ns, until_ns)))
+            chunk_ns = min(trial.watermark_ns + CHUNK_NS, until_ns)
+            episodes = await advance_watch(self.database, host, trial, chunk_ns)
+            if await self.incidents.record(host, trial, episodes):
+                watched.saved_ns = self.clock()
+            watched.watch = trial
+        await self._follow_late(host, watched)
+
+    async def _follow_late(self, host: Host, watched: _Watched) -> None:
+        late, now_ns = watched.late, self.clock()
+        if late is None or (now_ns - late.newest_ns < LATE_SETTLE_NS and now_ns - late.first_ns < LATE_LONGEST_NS):
+            return
+        watched.late = None
+        watch = Watch(cell_floor(late.start_ns - LATE_CONTEXT_NS))
+        until_ns = min(late.end_ns + OVERLAP_NS, watched.watch.watermark_ns)
+        while watch.watermark_ns < cell_floor(until_ns):
+            episodes = await advance_watch(self.database, host, watch, min(watch.watermark_ns + CHUNK_NS, until_ns))
+            await self.incidents.record(host, None, episodes, late=True)
+
+    async def _judge_due(self, hosts: Iterable[Host]) -> None:
+        due = [host for host in hosts if host.id in self._watched and self._is_old(host)]
+        fresh: list[Host] = []
+        for host in sorted(due, key=lambda host: self._made_ns(host)):
+            if self.monotonic() < self._rest_until:
+                break
+            began = self.monotonic()
+            await self.renew(host)
+            self._rest_until = self.monotonic() + (self.monotonic() - began) * (1 / BUDGET_SHARE - 1)
+            fresh.append(host)
+        for host in fresh:
+            await self._guarded(host, self._weigh(host))
+        await self._store_verdicts(fresh)
+
+    def _made_ns(self, host: Host) -> int:
+        held = self._minutes.get(host.id)
+        return held.made_ns if held else 0
+
+    def _is_old(self, host: Host) -> bool:
+        held = self._minutes.get(host.id)
+        return held is None or (held.data_end_ns != host.last_data_ns and self.clock() - held.made_ns >= RENEW_NS)
+
+    async def _renew(self, host: Host) -> None:
+        try:
+            self._minutes[host.id] = await self._read_minute(host)
+        except Exception:
+            # A loop runner: one host's bad minute must not empty the page; it shows no verdict and the log says why.
+            log.exception("the last minute of host %s cannot be computed", host.name)
+            self._minutes[host.id] = LastMinute(host.last_data_ns, self.clock(), {}, None)
+
+    async def _read_minute(self, host: Host) -> LastMinute:
+        end_ns = host.last_data_ns
+        window = await load_window(self.database, host, end_ns - MINUTE_NS, end_ns)
+        # A minute that is only partly there is no lost time: the verdict begins with the host's first data.
+        judged = replace(window, start_ns=max(window.start_ns, host.first_data_ns))
+        kept = await read_verdict(self.database, host.id)
+        if kept is not None and (kept.start_ns, kept.end_ns) == (judged.start_ns, judged.end_ns):
+            verdict = msgspec.json.decode(kept.verdict, type=Verdict)
+        else:
+            verdict = await self.diagnosis.judge(judged)
+        return LastMinute(end_ns, self.clock(), await asyncio.to_thread(active_seconds, window), verdict)
+
+    async def _weigh(self, host: Host) -> None:
+        """Let a rolling verdict open, extend or end what costs steadily."""
+        minute, watched = self._minutes[host.id], self._watched[host.id]
+        if minute.verdict is None:
+            return
+        trial = watched.watch.copy()
+        episodes = weigh_costs(trial, minute.verdict, self.costs)
+        if await self.incidents.record(host, trial, episodes):
+            watched.saved_ns = self.clock()
+        watched.watch = trial
+
+    async def _store_verdicts(self, hosts: Iterable[Host]) -> None:
+        rows: dict[int, dict[str, Any]] = {}
+        for host in hosts:
+            minute = self._minutes[host.id]
+            if minute.verdict is not None:
+                encoded = msgspec.json.encode(minute.verdict)
+                span = {"start_ns": minute.verdict.start_ns, "end_ns": minute.verdict.end_ns}
+                rows[host.id] = {**span, "made_ns": minute.made_ns, "verdict": encoded}
+        if rows:
+            await store_verdicts(self.database, rows)
+
+    async def _save_due(self) -> None:
+        """Write the watches down now and then: a restart then has little to go through again."""
+        now_ns = self.clock()
+        due = {key: held for key, held in self._watched.items() if now_ns - held.saved_ns >= SAVE_NS}
+        if not due:
+            return
+        async with self.database.write() as session:
+            for host_id, watched in due.items():
+                await save_watch(session, self.database.dialect, host_id, watched.watch, now_ns)
+        for watched in due.values():
+            watched.saved_ns = now_ns
+
+    async def _guarded(self, host: Host, work: Any) -> None:
+        try:
+            await work
+        except Exception:
+            # A loop runner: one host's bad data must not stop the watch over the others.
+            log.exception("the watch over host %s failed; it is tried again", host.name)

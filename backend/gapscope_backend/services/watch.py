@@ -1,0 +1,146 @@
+"""The watch over one host: its GPUs' drop detectors fed from the store, and the faults that go on costing.
+
+Both give *episodes*: a stretch of one GPU that may make an incident. All of it is a function of the stored data, so
+the same data watched twice gives the same episodes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gapscope_backend.analysis.causes.cause import FAULT
+from gapscope_backend.analysis.counters import GRAPHICS_SOURCES, held_cells, read_counters
+from gapscope_backend.analysis.drops import DEFAULTS, Drop, DropSettings, DropState, advance
+from gapscope_backend.analysis.gaps import Flags
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.analysis.window import CELL_NS, Floats, Gpu, Window
+from gapscope_backend.services.windows import LAG_METRIC, load_window
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.models import Host
+from gapscope_backend.store.reader import Selection
+
+DROP = "drop"
+COSTLY = "costly"
+HOLDERS = "gpu_processes_count"
+
+_SECOND_NS = 1_000_000_000
+CONTEXT_NS = 10 * _SECOND_NS
+"""Read before the cells that are new: slow series reach back, and the counters' lag is a median of some estimates."""
+LATENESS_NS = 1_500_000_000
+"""How far behind the newest data the watermark stays: the counters' lag, and one period of data that comes at 1 Hz."""
+
+_SELECTION = Selection(("gpu:*",), frozenset({*GRAPHICS_SOURCES, HOLDERS, LAG_METRIC}))
+
+
+@dataclass(frozen=True)
+class CostSettings:
+    """When a fault that costs steadily makes an incident although the GPU never dropped.
+
+    A fault row that takes at least ``share`` of each rolling verdict for ``seconds``, until it takes less than
+    ``end_share`` of one.
+    """
+
+    share: float = 0.5
+    end_share: float = 0.25
+    seconds: float = 120.0
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A stretch of one GPU, ns since the epoch: a drop, or a fault that cost steadily. ``cause`` where it is known."""
+
+    gpu: str
+    kind: str
+    start_ns: int
+    end_ns: int
+    ongoing: bool
+    cause: str = ""
+
+
+@dataclass
+class Watch:
+    """What is remembered of a host. ``costly`` holds, by GPU and cause, first and last moment of a costly stretch."""
+
+    watermark_ns: int
+    gpus: dict[str, DropState] = field(default_factory=dict)
+    costly: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"gpus": {key: state.to_json() for key, state in self.gpus.items()}, "costly": self.costly}
+
+    @staticmethod
+    def from_json(watermark_ns: int, data: Mapping[str, Any]) -> Watch:
+        """From plain data."""
+        states = {key: DropState.from_json(state) for key, state in data.get("gpus", {}).items()}
+        costly = {gpu: {cause: list(span) for cause, span in of.items()} for gpu, of in data.get("costly", {}).items()}
+        return Watch(watermark_ns, states, costly)
+
+    def copy(self) -> Watch:
+        """The same, sharing nothing."""
+        return Watch.from_json(self.watermark_ns, self.to_json())
+
+
+def cell_floor(time_ns: int) -> int:
+    """Start of the cell that holds a moment; all watches count cells from the epoch."""
+    return time_ns // CELL_NS * CELL_NS
+
+
+async def advance_watch(
+    database: Database, host: Host, watch: Watch, until_ns: int, settings: DropSettings = DEFAULTS
+) -> list[Episode]:
+    """Feed the detectors up to a watermark; the drops that ended on the way and those that go on."""
+    until_ns = cell_floor(until_ns)
+    if until_ns <= watch.watermark_ns:
+        return []
+    start_ns = watch.watermark_ns - CONTEXT_NS
+    window = await load_window(database, host, start_ns, until_ns, _SELECTION, with_stacks=False)
+    return await asyncio.to_thread(_feed, watch, window, settings)
+
+
+def _feed(watch: Watch, window: Window, settings: DropSettings) -> list[Episode]:
+    found: list[Episode] = []
+    for gpu in window.gpus:
+        state = watch.gpus.setdefault(gpu.key, DropState(watermark_ns=watch.watermark_ns))
+        drops = advance(state, window.start_ns, *_cells(window, gpu, state.owned), settings)
+        found += [_episode(gpu.key, drop) for drop in drops]
+        if state.current is not None:
+            found.append(_episode(gpu.key, state.current))
+    watch.watermark_ns = window.end_ns
+    return found
+
+
+def _cells(window: Window, gpu: Gpu, owned: bool) -> tuple[Floats, Flags]:
+    """Activity, and whether somebody holds the GPU: as last told, first as before the window."""
+    holders = held_cells(window, gpu.key, HOLDERS)
+    told = np.where(~np.isnan(holders), np.arange(holders.size), -1)
+    last = np.maximum.accumulate(told)
+    held = np.where(last >= 0, holders[np.maximum(last, 0)] >= 1, owned)
+    return read_counters(window, gpu).graphics, held
+
+
+def _episode(gpu: str, drop: Drop) -> Episode:
+    return Episode(gpu, DROP, drop.start_ns, drop.end_ns, drop.ongoing)
+
+
+def weigh_costs(watch: Watch, verdict: Verdict, settings: CostSettings) -> list[Episode]:
+    """Take a rolling verdict in; the stretches in which one fault has cost enough for long enough."""
+    found: list[Episode] = []
+    for gpu in verdict.gpus:
+        before, kept = watch.costly.get(gpu.gpu, {}), {}
+        shares = {row.cause: row.share for row in gpu.ledger if row.row_class == FAULT}
+        for cause in sorted(shares.keys() | before.keys()):
+            share, span = shares.get(cause, 0.0), before.get(cause)
+            goes_on = span is not None and share >= settings.end_share and verdict.start_ns <= span[1]
+            if goes_on or share >= settings.share:
+                kept[cause] = [span[0] if span and goes_on else verdict.start_ns, verdict.end_ns]
+            for told, ongoing in ((None if goes_on else span, False), (kept.get(cause), True)):
+                if told and told[1] - told[0] >= settings.seconds * _SECOND_NS:
+                    found.append(Episode(gpu.gpu, COSTLY, told[0], told[1], ongoing, cause))
+        watch.costly[gpu.gpu] = kept
+    return found
