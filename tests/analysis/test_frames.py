@@ -72,7 +72,7 @@ def _app(source: str) -> Frame:
         ((PIL, APP, FETCH), Activity.LOADER_WORK, Activity.LOADER_WORK),
         ((RECV, APP, FETCH), Activity.LOADER_WORK, Activity.IO_WAIT),
         ((WAIT, APP), Activity.QUEUE_WAIT, Activity.QUEUE_WAIT),
-        ((RECV, APP), Activity.CPU_WORK, Activity.IO_WAIT),
+        ((RECV, APP), Activity.IO_WAIT, Activity.IO_WAIT),
         ((RECV, SERVER), Activity.CPU_WORK, Activity.QUEUE_WAIT),
         ((APP,), Activity.NATIVE, Activity.BLOCKED),
         ((), Activity.BLOCKED, Activity.BLOCKED),

@@ -48,11 +48,15 @@ class Activity(IntEnum):
     """Imports modules or compiles: a start, not a steady state."""
     STALLED = 19
     """Off the CPU inside a framework or library, for a reason that cannot be seen."""
-    UNSEEN = 20
+    PRODUCER_READS = 20
+    """Waits for somebody to hand it work while another thread of its process waits for storage or network."""
+    UNSEEN = 21
     """No stack sample speaks for this time."""
 
 
 ACTIVITY_COUNT = len(Activity)
 
-PASSIVE = frozenset({Activity.QUEUE_WAIT, Activity.BLOCKED, Activity.PRODUCER_BUSY, Activity.CHILD_BUSY})
+HELPED = frozenset({Activity.PRODUCER_BUSY, Activity.PRODUCER_READS, Activity.CHILD_BUSY})
+"""Waits for somebody who is seen at work on what is waited for."""
+PASSIVE = HELPED | {Activity.QUEUE_WAIT, Activity.BLOCKED}
 ON_CPU_WORK = frozenset({Activity.CPU_WORK, Activity.PYTHON, Activity.NATIVE, Activity.LOADER_WORK, Activity.IMPORT})

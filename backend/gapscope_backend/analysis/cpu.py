@@ -30,6 +30,17 @@ class CpuAround:
     read_bytes: Floats
 
 
+def cpu_list(text: str | None) -> frozenset[int]:
+    """CPUs of a list as the kernel writes it (``0-15,32-47``); empty where there is none or it is not one."""
+    found: set[int] = set()
+    for item in (text or "").split(","):
+        first, _, last = item.strip().partition("-")
+        if not first.isdecimal() or (last and not last.isdecimal()):
+            continue
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
 def descendants(processes: tuple[Process, ...], roots: tuple[int, ...]) -> list[Process]:
     """Processes below ``roots``, roots excluded."""
     found: set[int] = set(roots)

@@ -37,6 +37,13 @@ def feeder_flags(samples: Samples, owners: tuple[int, ...]) -> Flags:
     return flags
 
 
+def feeding_threads(samples: Samples | None, feeders: Flags) -> list[tuple[int, int]]:
+    """Pid and tid of the feeding threads."""
+    if samples is None:
+        return []
+    return sorted({(int(p), int(t)) for p, t in zip(samples.pids[feeders], samples.tids[feeders], strict=True)})
+
+
 def leading(samples: Samples, feeders: Flags) -> Flags:
     """Feeder samples without those that merely wait while another feeder of the same snapshot does something."""
     passive = np.isin(samples.activity, sorted(PASSIVE))

@@ -33,18 +33,37 @@ class FrameKind(Enum):
     QUEUE_WAIT = "queue_wait"
     SERVER_WAIT = "server_wait"
     IO = "io"
+    CARRIER = "carrier"
 
 
-_LIBRARY_ROOT = re.compile(r"^.*(?:site-packages|dist-packages)/|^.*/lib(?:64)?/python3\.\d+(?:/lib-dynload)?/")
+_LIBRARY_ROOT = re.compile(
+    r"^.*(?:site-packages|dist-packages)/|^.*/lib(?:64)?/python3\.\d+t?(?:/lib-dynload)?/|^.*/python3\d+t?\.zip/"
+)
+_GENERATED = re.compile(r"^.*/torchinductor_[^/]+/")
+"""Where ``torch.compile`` writes the code that launches its kernels."""
 
 
 def library_path(file: str) -> str:
     """Path below the folder of installed packages or of the standard library; other paths come back as they are."""
-    return _LIBRARY_ROOT.sub("", file.replace("\\", "/"))
+    path = _LIBRARY_ROOT.sub("", file.replace("\\", "/"))
+    return _GENERATED.sub("torchinductor/", path) if "torchinductor_" in path else path
+
+
+@lru_cache(maxsize=1024)
+def _rules_of(top: str) -> tuple[Rule, ...]:
+    """The rules that can match below the top folder, or for the top file, ``top``."""
+    return tuple(
+        rule for rule in RULES if (rule.path.split("/", 1)[0] == top if "/" in rule.path else top.startswith(rule.path))
+    )
 
 
 def _matches(rule: Rule, path: str, function: str) -> bool:
     return path.startswith(rule.path) and (rule.function is None or re.search(rule.function, function) is not None)
+
+
+def _is_standard(path: str) -> bool:
+    """A module of the standard library; an absolute path left over is somebody's own file of the same name."""
+    return path.split("/", 1)[0].removesuffix(".py") in sys.stdlib_module_names
 
 
 @lru_cache(maxsize=8192)
@@ -53,8 +72,7 @@ def frame_kind(frame: Frame) -> FrameKind:
     path = library_path(frame.file)
     if path.startswith("<frozen importlib"):
         return FrameKind.IMPORT
-    for rule in RULES:
+    for rule in _rules_of(path.split("/", 1)[0]):
         if _matches(rule, path, frame.function):
             return FrameKind(rule.kind)
-    top = path.split("/", 1)[0].removesuffix(".py")
-    return FrameKind.STDLIB if top in sys.stdlib_module_names else FrameKind.APP
+    return FrameKind.STDLIB if _is_standard(path) else FrameKind.APP

@@ -31,7 +31,8 @@ class HostSide:
     """``share`` float64[activities, cells]: parts of each cell's idle time, summing to 1; UNSEEN where not covered.
 
     ``weight`` float64[samples] is what is left of each sample after waits for the GPU have used up busy time;
-    ``feeders`` marks the samples of feeding threads. ``sample_count`` counts those samples.
+    ``feeders`` marks the samples of feeding threads. ``sample_count`` counts those samples, ``counts``
+    float64[activities] by activity and without weights.
     """
 
     samples: Samples | None
@@ -39,6 +40,12 @@ class HostSide:
     weight: Floats
     share: Floats
     sample_count: int
+    counts: Floats
+
+    def raw_share(self, *activities: Activity) -> float:
+        """Share of the feeding threads' samples, busy time of the GPU included; 0 without samples."""
+        total = float(self.counts.sum())
+        return float(self.counts[list(activities)].sum()) / total if total else 0.0
 
 
 def _levels(graphics: Floats) -> Ints:
@@ -46,15 +53,22 @@ def _levels(graphics: Floats) -> Ints:
     return level
 
 
+def _in_same_snapshot(samples: Samples, others: Flags) -> Flags:
+    """True for samples of snapshots in which some sample is one of ``others``."""
+    found: Flags = (np.bincount(samples.snapshot, weights=others.astype(np.float64)) > 0)[samples.snapshot]
+    return found
+
+
 def _explain_queue_waits(samples: Samples, feeders: Flags, cpu: CpuAround, owners: tuple[int, ...]) -> Ints:
-    """Activities with queue waits turned into PRODUCER_BUSY or CHILD_BUSY where somebody is seen computing."""
+    """Queue waits are for whoever fills the queue: a thread that computes or reads, or child processes that compute."""
     activity: Ints = samples.activity.copy()
-    works = np.isin(activity, sorted(ON_CPU_WORK)) & (samples.active == 1) & ~feeders & np.isin(samples.pids, owners)
-    producing = np.bincount(samples.snapshot, weights=works.astype(np.float64)) > 0
+    others = ~feeders & np.isin(samples.pids, owners)
+    works = np.isin(activity, sorted(ON_CPU_WORK)) & (samples.active == 1) & others
     waits = feeders & (activity == Activity.QUEUE_WAIT)
-    activity[waits & producing[samples.snapshot]] = Activity.PRODUCER_BUSY
+    activity[waits & _in_same_snapshot(samples, samples.reads & others)] = Activity.PRODUCER_READS
+    activity[waits & _in_same_snapshot(samples, works)] = Activity.PRODUCER_BUSY
     children = np.nan_to_num(cpu.children)[samples.cell] >= BUSY_CHILD_CORES
-    activity[waits & (activity != Activity.PRODUCER_BUSY) & children] = Activity.CHILD_BUSY
+    activity[waits & (activity == Activity.QUEUE_WAIT) & children] = Activity.CHILD_BUSY
     return activity
 
 
@@ -91,7 +105,7 @@ def _shares(counts: Floats, graphics: Floats) -> Floats:
 def _unseen(cells: int) -> HostSide:
     share = np.zeros((ACTIVITY_COUNT, cells))
     share[Activity.UNSEEN] = 1.0
-    return HostSide(None, np.zeros(0, dtype=bool), np.zeros(0), share, 0)
+    return HostSide(None, np.zeros(0, dtype=bool), np.zeros(0), share, 0, np.zeros(ACTIVITY_COUNT))
 
 
 def read_host_side(samples: Samples | None, gpu: Gpu, graphics: Floats, cpu: CpuAround) -> HostSide:
@@ -106,4 +120,5 @@ def read_host_side(samples: Samples | None, gpu: Gpu, graphics: Floats, cpu: Cpu
     chosen = leading(samples, feeders)
     weight = np.where(chosen, _weights(activity, samples.cell, chosen, graphics), 0.0)
     counts = activity_counts(samples, chosen, weight, graphics.size, ACTIVITY_COUNT)
-    return HostSide(samples, feeders, weight, _shares(counts, graphics), int(chosen.sum()))
+    raw = np.bincount(activity[chosen], minlength=ACTIVITY_COUNT).astype(np.float64)
+    return HostSide(samples, feeders, weight, _shares(counts, graphics), int(chosen.sum()), raw)

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from gapscope_backend.analysis.activity import ON_CPU_WORK, Activity
+from gapscope_backend.analysis.activity import HELPED, ON_CPU_WORK, Activity
 from gapscope_backend.analysis.ledger import Entry
 from gapscope_backend.analysis.samples import Flags, Samples
 from gapscope_backend.analysis.verdict import Hotspot
@@ -14,7 +14,7 @@ from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
 TOP = 8
-WAITS_FOR_OTHERS = (Activity.LOADER_WAIT, Activity.PRODUCER_BUSY, Activity.CHILD_BUSY, Activity.GIL_WAIT)
+WAITS_FOR_OTHERS = HELPED | {Activity.LOADER_WAIT, Activity.GIL_WAIT}
 
 
 def _other_workers(view: View, samples: Samples) -> Flags:

@@ -45,29 +45,42 @@ class Entry:
         return float(self.cells.sum())
 
 
-def _fraction(value: Floats | float, cells: int) -> Floats:
-    return np.clip(np.nan_to_num(np.broadcast_to(np.asarray(value, dtype=np.float64), (cells,))), 0.0, 1.0)
+def _fraction(value: Floats | float) -> Floats | float:
+    if isinstance(value, float | int):
+        return min(1.0, max(0.0, value)) if value == value else 0.0
+    return np.clip(np.nan_to_num(value), 0.0, 1.0)
+
+
+def _take(idle: dict[Activity, Floats], fractions: Mapping[Activity, Floats | float]) -> dict[Activity, Floats]:
+    """Take the fractions out of what is left of ``idle``; activities of which nothing is left drop out of it."""
+    taken = {}
+    for activity in [activity for activity in fractions if activity in idle]:
+        fraction = _fraction(fractions[activity])
+        if isinstance(fraction, float | int) and fraction == 0:
+            continue
+        seconds = idle[activity] * fraction
+        if seconds.any():
+            taken[activity] = seconds
+            idle[activity] = idle[activity] - seconds
+            if not idle[activity].any():
+                del idle[activity]
+    return taken
 
 
 def build_ledger(view: View) -> tuple[Entry, ...]:
     """Entries with time, in the order of ``CAUSES``; their seconds sum to the window's."""
-    cells = view.seconds.size
-    idle = view.host.share * view.idle
+    everything = view.host.share * view.idle
+    idle = {activity: everything[activity] for activity in Activity if everything[activity].any()}
     busy = view.busy
     entries: list[Entry] = []
     for cause in CAUSES:
         claim = cause.claim(view)
-        taken = {}
-        for activity, fraction in claim.idle.items():
-            seconds = idle[activity] * _fraction(fraction, cells)
-            if seconds.any():
-                taken[activity] = seconds
-                idle[activity] -= seconds
-        worked = busy * _fraction(claim.busy, cells)
+        taken = _take(idle, claim.idle)
+        worked = busy * _fraction(claim.busy)
         busy = busy - worked
         if taken or worked.any():
             entries.append(Entry(cause, claim.confidence, taken, worked))
-    rest = {activity: idle[activity] for activity in Activity if idle[activity].any()}
+    rest = dict(idle)
     entries.append(Entry(UNKNOWN, 0.0, rest, busy))
     entries.append(Entry(NOT_MEASURED, 1.0, {}, np.where(view.known, 0.0, view.seconds)))
     return tuple(entry for entry in entries if entry.seconds > 0)

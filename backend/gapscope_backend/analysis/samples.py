@@ -25,7 +25,7 @@ ON_CPU_CORES = 0.2
 
 @dataclass(frozen=True)
 class Samples:
-    """Columns of ``StackSamples`` inside the window, with ``activity``, ``cell``, ``feeds`` and ``snapshot``."""
+    """Columns of ``StackSamples`` inside the window, with what their stacks mean, their cells and their snapshots."""
 
     source: StackSamples
     rows: Ints
@@ -36,6 +36,7 @@ class Samples:
     active: npt.NDArray[np.int8]
     stack: Ints
     feeds: Flags
+    reads: Flags
     snapshot: Ints
 
     @property
@@ -77,8 +78,9 @@ def read_samples(window: Window) -> Samples | None:
     open_wait = np.array([c.waits_openly for c in classes])[inverse]
     _tell_python(activity, own_code & (active != 0), owns, _functions(source, used)[inverse])
     computes = np.isin(activity, (Activity.STALLED, Activity.CPU_WORK))
-    candidate = (computes | own_code) & ~open_wait
-    _tell_gil_waits(window, activity, active, owns, snapshot, candidate, own_code, pids, tids)
+    returns = np.isin(activity, (Activity.DEVICE_WAIT, Activity.SYNC))
+    candidate = (computes | own_code | returns) & ~open_wait
+    _tell_gil_waits(window, activity, active, owns, snapshot, candidate, own_code | returns, pids, tids)
     return Samples(
         source=source,
         rows=rows,
@@ -89,6 +91,7 @@ def read_samples(window: Window) -> Samples | None:
         active=active,
         stack=stack,
         feeds=np.array([c.feeds for c in classes])[inverse],
+        reads=np.array([c.reads for c in classes])[inverse],
         snapshot=snapshot,
     )
 
@@ -131,16 +134,19 @@ def _tell_gil_waits(
     owns: npt.NDArray[np.int8],
     snapshot: Ints,
     candidate: Flags,
-    own_code: Flags,
+    doubtful: Flags,
     pids: Ints,
     tids: Ints,
 ) -> None:
-    """A thread off the CPU that stands in no known wait, while another thread of its process owns the lock."""
+    """A thread off the CPU that stands in no known wait, while another thread of its process owns the lock.
+
+    ``doubtful`` samples could wait for something else: there the thread must also wake as often as the lock makes it.
+    """
     owned = np.bincount(snapshot, weights=(owns == 1).astype(np.float64)) > 0
     waiting = candidate & (active == 0) & (owns != 1) & owned[snapshot]
-    for pid, tid in {(int(p), int(t)) for p, t in zip(pids[waiting & own_code], tids[waiting & own_code], strict=True)}:
+    for pid, tid in {(int(p), int(t)) for p, t in zip(pids[waiting & doubtful], tids[waiting & doubtful], strict=True)}:
         if not main_thread_switches(window, pid, tid) >= GIL_SWITCHES_PER_SECOND:
-            waiting &= ~(own_code & (pids == pid) & (tids == tid))
+            waiting &= ~(doubtful & (pids == pid) & (tids == tid))
     activity[waiting] = Activity.GIL_WAIT
 
 

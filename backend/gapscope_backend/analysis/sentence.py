@@ -23,6 +23,8 @@ _SAYS = {
     "d2h_copy": "{gpu} spent {share} of {time} on copies back to the host.",
     "transfer": "{gpu} spent {share} of {time} on moving data over PCIe.",
     "pcie_degraded": "{gpu} spent {share} of {time} on copies over a PCIe link below its maximum.",
+    "numa_remote": "{gpu} spent {share} of {time} on copies that are slow because the far socket feeds it.",
+    "memory_pressure": "{gpu} lost {share} of {time} because memory was short{where}.",
     "launch_bound": "{gpu} waited {share} of {time} for the host to launch its many small kernels{where}.",
     "sync_points": "{gpu} and host waited for each other for {share} of {time}, as each step fetches a result{where}.",
     "allocator_thrash": "{gpu} waited {share} of {time} while device memory was allocated and freed{where}.",

@@ -33,7 +33,8 @@ class StackClass:
     """``on`` holds for a thread on the CPU (or unknown), ``off`` for one off it.
 
     ``own_code``: the innermost frame is the application's, so that the interpreter lock tells Python from a native
-    call. ``waits_openly``: the innermost frame is a known wait. ``feeds``: the stack issues GPU work.
+    call. ``waits_openly``: the innermost frame is a known wait. ``feeds``: the stack issues GPU work. ``reads``: it is
+    in a library that reads files or is a client on the network.
     """
 
     on: Activity
@@ -41,6 +42,7 @@ class StackClass:
     own_code: bool = False
     waits_openly: bool = False
     feeds: bool = False
+    reads: bool = False
 
 
 EMPTY = StackClass(Activity.BLOCKED, Activity.BLOCKED)
@@ -58,11 +60,15 @@ _INNERMOST: dict[FrameKind, StackClass] = {
     K.IMPORT: StackClass(Activity.IMPORT, Activity.IMPORT),
     K.QUEUE_WAIT: StackClass(Activity.QUEUE_WAIT, Activity.QUEUE_WAIT, waits_openly=True),
     K.SERVER_WAIT: StackClass(Activity.CPU_WORK, Activity.QUEUE_WAIT, waits_openly=True),
-    K.IO: StackClass(Activity.CPU_WORK, Activity.IO_WAIT, waits_openly=True),
+    K.IO: StackClass(Activity.IO_WAIT, Activity.IO_WAIT, waits_openly=True),
     K.LAUNCH: StackClass(Activity.LAUNCH, Activity.STALLED),
     K.BACKWARD: StackClass(Activity.LAUNCH, Activity.LAUNCH),
     K.STDLIB: StackClass(Activity.CPU_WORK, Activity.BLOCKED),
+    K.CARRIER: StackClass(Activity.CPU_WORK, Activity.STALLED),
 }
+
+
+_WAIT_KINDS = (K.QUEUE_WAIT, K.SERVER_WAIT, K.IO)
 
 
 def _shape(kinds: Sequence[FrameKind], frames: Sequence[Frame]) -> StackClass:
@@ -71,20 +77,52 @@ def _shape(kinds: Sequence[FrameKind], frames: Sequence[Frame]) -> StackClass:
             return StackClass(activity, _off_below(kinds[0], frames[0], activity))
     meaningful = [kind for kind in kinds if kind is not K.NEUTRAL]
     first = meaningful[0] if meaningful else K.APP
-    if first in (K.QUEUE_WAIT, K.SERVER_WAIT, K.IO):
-        serves = K.SERVER_WAIT in kinds and first is K.IO
-        return _INNERMOST[K.SERVER_WAIT if serves else first]
-    if K.CPU_WORK in kinds or K.LOADER_HELPER in kinds:
+    if first in _WAIT_KINDS:
+        return _INNERMOST[_waits_for(meaningful)]
+    if _prepares(meaningful):
         return StackClass(Activity.CPU_WORK, Activity.CPU_WORK)
     if first is K.MODULE_CALL or _forward_of_a_module(meaningful):
         return _INNERMOST[K.LAUNCH]
     return _INNERMOST.get(first) or _own_code(frames[0] if frames else None)
 
 
+def _waits_for(kinds: Sequence[FrameKind]) -> FrameKind:
+    """What a wait serves: below a server it is for requests, below a client library it is for what that reads."""
+    own = _until_own_code(kinds)
+    if K.SERVER_WAIT in kinds and kinds[0] is K.IO:
+        return K.SERVER_WAIT
+    return K.IO if K.IO in own and all(kind in _WAIT_KINDS for kind in own) else kinds[0]
+
+
+def _until_own_code(kinds: Sequence[FrameKind]) -> Sequence[FrameKind]:
+    """The innermost library frames, up to the first frame of the application."""
+    return kinds[: kinds.index(K.APP)] if K.APP in kinds else kinds
+
+
+def _prepares(kinds: Sequence[FrameKind]) -> bool:
+    """Is it CPU work of a library, or own code that one calls, and no GPU work that such own code started in turn?"""
+    if K.LOADER_HELPER in kinds:
+        return True
+    inner = _until_own_code(kinds)
+    issues = bool(inner) and inner[0] in _ISSUES_GPU_WORK and K.CPU_WORK not in inner
+    return K.CPU_WORK in kinds and not (issues and _through_callback(kinds))
+
+
+def _through_callback(kinds: Sequence[FrameKind]) -> bool:
+    """Does own code stand between the innermost library and the CPU library further out, but no module call?"""
+    outer = kinds[kinds.index(K.APP) :] if K.APP in kinds else ()
+    return K.CPU_WORK in outer and K.MODULE_CALL not in outer
+
+
 def _off_below(innermost: FrameKind, frame: Frame, activity: Activity) -> Activity:
-    """A batch that the trainer loads itself can wait for a file or a socket: then that is what it does."""
-    reads = innermost is K.IO or off_cpu_hint(frame.source) is Activity.IO_WAIT
-    return Activity.IO_WAIT if activity is Activity.LOADER_WORK and reads else activity
+    """A batch that is loaded in this thread can wait for a file or a socket: then that is what it does.
+
+    Own code of a dataset that is off the CPU reads as well: there is nothing else that it could wait for.
+    """
+    if activity is not Activity.LOADER_WORK:
+        return activity
+    reads = innermost in (K.IO, K.APP) or off_cpu_hint(frame.source) is Activity.IO_WAIT
+    return Activity.IO_WAIT if reads else activity
 
 
 def _forward_of_a_module(kinds: Sequence[FrameKind]) -> bool:
@@ -110,4 +148,5 @@ def classify_stack(frames: Sequence[Frame]) -> StackClass:
     shape = _shape(kinds, frames)
     feeds = shape.feeds or (any(kind in _ISSUES_GPU_WORK for kind in kinds) and not any(k in _HELPS for k in kinds))
     loads = K.LOADER_WORK in kinds and K.LOADER_HELPER not in kinds
-    return StackClass(shape.on, shape.off, shape.own_code, shape.waits_openly, feeds or loads)
+    reads = K.IO in _until_own_code(kinds) and shape.off is Activity.IO_WAIT
+    return StackClass(shape.on, shape.off, shape.own_code, shape.waits_openly, feeds or loads, reads)

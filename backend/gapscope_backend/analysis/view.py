@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -32,22 +33,22 @@ class View:
     seconds: Floats
     peers: tuple[View, ...] = field(default=(), compare=False)
 
-    @property
+    @cached_property
     def known(self) -> Flags:
         """Cells with a value of the time level."""
         return ~np.isnan(self.counters.graphics)
 
-    @property
+    @cached_property
     def idle(self) -> Floats:
         """Seconds in which the GPU did not work, per cell; 0 where unknown."""
         return np.where(self.known, (1.0 - np.nan_to_num(self.counters.graphics)) * self.seconds, 0.0)
 
-    @property
+    @cached_property
     def busy(self) -> Floats:
         """Seconds in which the GPU worked, per cell; 0 where unknown."""
         return np.where(self.known, np.nan_to_num(self.counters.graphics) * self.seconds, 0.0)
 
-    @property
+    @cached_property
     def quiet(self) -> Flags:
         """Cells of pauses of half a second and longer, with the cells in which they begin and end."""
         still = self.known & (np.nan_to_num(self.counters.graphics) < QUIET_RATIO)

@@ -8,6 +8,7 @@ from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.causes.transfer import STRONG_SHARE, TRAFFIC_LINK_SHARE, engine_share
 from gapscope_backend.analysis.counters import link_bytes_per_second
+from gapscope_backend.analysis.gaps import Flags
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -16,12 +17,17 @@ ALLOCATOR_SHARE = 0.1
 it again pay for it too."""
 
 
-def _claim(view: View) -> Claim:
+def driver_busy(view: View) -> Flags:
+    """Cells in which the driver counts the GPU as used though neither kernels run nor data moves."""
     link = link_bytes_per_second(view.gpu)
     traffic = np.maximum(np.nan_to_num(view.counters.rx), np.nan_to_num(view.counters.tx)) / link
-    driver_busy = (engine_share(view) >= STRONG_SHARE) & (traffic < TRAFFIC_LINK_SHARE)
+    flags: Flags = (engine_share(view) >= STRONG_SHARE) & (traffic < TRAFFIC_LINK_SHARE)
+    return flags
+
+
+def _claim(view: View) -> Claim:
     habit = view.mean_activity(Activity.ALLOCATOR) >= ALLOCATOR_SHARE
-    refill = np.where(driver_busy & habit, 1.0, 0.0)
+    refill = np.where(driver_busy(view) & habit, 1.0, 0.0)
     idle: dict[Activity, Floats | float] = {
         Activity.ALLOCATOR: 1.0,
         **dict.fromkeys((Activity.NATIVE, Activity.LAUNCH, Activity.BLOCKED, Activity.STALLED), refill),

@@ -43,7 +43,8 @@ class Cause:
     """Identity, advice and rule of one cause.
 
     ``activities`` are those whose samples are its hotspots; where ``looks_at_others`` is set, the feeding thread only
-    waits and the hotspots are what other threads and child processes do meanwhile.
+    waits and the hotspots are what other threads and child processes do meanwhile. ``source`` says where thresholds
+    and formula come from.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Cause:
     findings: Callable[[View], Findings] = nothing
     activities: tuple[Activity, ...] = ()
     looks_at_others: bool = False
+    source: str = ""
 
 
 def fact(

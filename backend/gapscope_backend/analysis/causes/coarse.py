@@ -21,6 +21,7 @@ HOST_ACTIVITIES = (
     Activity.QUEUE_WAIT,
     Activity.BLOCKED,
     Activity.CHILD_BUSY,
+    Activity.PRODUCER_READS,
     Activity.COLLECTIVE,
 )
 

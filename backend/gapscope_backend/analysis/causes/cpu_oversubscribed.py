@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.counters import held_cells
+from gapscope_backend.analysis.feeders import feeding_threads
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -14,15 +15,10 @@ FULL_HOST_SHARE = 0.9
 """Cores busy, of all: below this a ready thread finds a core."""
 DELAY_SHARE = 0.2
 """Part of its ready time that a thread spends waiting for a core; on a host with free cores it is below 0.02."""
-READY = (Activity.LAUNCH, Activity.NATIVE, Activity.PYTHON, Activity.CPU_WORK, Activity.LOADER_WORK, Activity.COPY)
-
-
-def _threads(view: View) -> list[tuple[int, int]]:
-    host = view.host
-    if host.samples is None:
-        return []
-    pids, tids = host.samples.pids[host.feeders], host.samples.tids[host.feeders]
-    return sorted({(int(p), int(t)) for p, t in zip(pids, tids, strict=True)})
+READY = (
+    *(Activity.LAUNCH, Activity.NATIVE, Activity.PYTHON, Activity.CPU_WORK, Activity.LOADER_WORK, Activity.COPY),
+    *(Activity.SYNC, Activity.ALLOCATOR, Activity.CHECKPOINT, Activity.IMPORT),
+)
 
 
 def _delay_of_thread(view: View, pid: int, tid: int) -> Floats:
@@ -42,7 +38,7 @@ def _delay_of_thread(view: View, pid: int, tid: int) -> Floats:
 
 def delay_share(view: View) -> Floats:
     """Largest share over the feeding threads, per cell, where the host's cores are all busy; 0 elsewhere."""
-    rows = [_delay_of_thread(view, pid, tid) for pid, tid in _threads(view)]
+    rows = [_delay_of_thread(view, pid, tid) for pid, tid in feeding_threads(view.host.samples, view.host.feeders)]
     full = view.cpu.host >= FULL_HOST_SHARE * view.window.logical_cpus
     worst = np.nanmax(np.nan_to_num(np.array(rows)), axis=0) if rows else np.zeros(view.seconds.size)
     return np.where(full & (worst >= DELAY_SHARE), worst, 0.0)

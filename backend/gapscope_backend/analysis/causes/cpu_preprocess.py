@@ -6,7 +6,14 @@ import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
+from gapscope_backend.analysis.causes.native_work import (
+    CERTAIN,
+    cpu_share_of_launch,
+    cpu_share_of_native,
+    launching_traffic,
+)
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
 
 WORK = (Activity.CPU_WORK, Activity.PYTHON)
 OTHERS = (Activity.PRODUCER_BUSY, Activity.CHILD_BUSY)
@@ -30,7 +37,11 @@ def native_cores(view: View) -> float:
 
 def _claim(view: View) -> Claim:
     pool = 1.0 if native_cores(view) >= NATIVE_CORES else 0.0
-    idle = {**dict.fromkeys(WORK + OTHERS, 1.0), **dict.fromkeys(TENSORS_ON_CPU, pool)}
+    idle: dict[Activity, Floats | float] = dict.fromkeys(WORK + OTHERS, 1.0)
+    idle |= dict.fromkeys(TENSORS_ON_CPU, pool)
+    if not pool:
+        idle[Activity.NATIVE] = cpu_share_of_native(view)
+        idle[Activity.LAUNCH] = cpu_share_of_launch(view)
     return Claim(idle, confidence=stack_confidence(view))
 
 
@@ -47,6 +58,12 @@ def _findings(view: View) -> Findings:
         + fact("stacks", "idle time in which it waits for another thread or child that computes", others or None, 0.3)
         + fact(
             "thread_cpu_cores", "CPU of the owners outside Python threads", native_cores(view), NATIVE_CORES, "cores"
+        )
+        + fact(
+            "pcie_rx_bytes_per_second",
+            "of the traffic that launching all the time would cause",
+            launching_traffic(view) if view.mean_activity(Activity.NATIVE) > 0.1 else None,
+            CERTAIN,
         )
         + fact("process_cpu_cores", "CPU of the processes that hold the GPU", view.mean(view.cpu.owners), 0.8, "cores"),
         fact("stacks", "idle time in which it is launching GPU work", launching or None, 0.3),

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import LIMIT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.counters import held_cells
 from gapscope_backend.analysis.view import View
 
 TENANT_RATIO = 0.1
 """SM utilization from which a process counts as a tenant; monitoring tools and idle contexts stay at 0."""
+CONTESTED = 2.0
+"""Time slicing gives each of two tenants as much: the time of the lesser one is time in which both wanted the GPU, and
+as much again went to the other. Counters of that time are of both, and judge neither's efficiency."""
+ISSUING = (Activity.LAUNCH, Activity.DEVICE_WAIT, Activity.SYNC, Activity.COPY, Activity.NATIVE)
 
 
 def _tenants(view: View) -> dict[int, float]:
@@ -22,12 +27,29 @@ def _tenants(view: View) -> dict[int, float]:
     return found
 
 
+def _by_stacks(view: View) -> dict[int, float]:
+    """Owners of which threads are seen issuing work, with their shares of those samples: without the driver's figures
+    for processes the best there is."""
+    samples = view.host.samples
+    if samples is None:
+        return {}
+    pids = samples.pids[view.host.feeders & np.isin(samples.activity, sorted(ISSUING))]
+    found = {pid: float((pids == pid).mean()) for pid in view.gpu.owners if (pids == pid).any()}
+    return {pid: share for pid, share in found.items() if share >= TENANT_RATIO}
+
+
+def _measured(view: View) -> bool:
+    known = (view.window.series.get((f"process:{pid}", "process_gpu_sm_ratio")) for pid in view.gpu.owners)
+    return any(series is not None and not np.isnan(series.values).all() for series in known)
+
+
 def _claim(view: View) -> Claim:
-    tenants = _tenants(view)
+    measured = _measured(view)
+    tenants = _tenants(view) if measured else _by_stacks(view)
     if len(tenants) < 2:
         return Claim()
     others = 1.0 - max(tenants.values()) / sum(tenants.values())
-    return Claim(busy=np.full(view.seconds.size, others), confidence=0.85)
+    return Claim(busy=np.full(view.seconds.size, min(1.0, CONTESTED * others)), confidence=0.85 if measured else 0.5)
 
 
 def _findings(view: View) -> Findings:

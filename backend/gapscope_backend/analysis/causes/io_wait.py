@@ -14,11 +14,23 @@ READING_BYTES_PER_SECOND = 10e6
 """A blocked thread whose process reads this much is waiting for what it reads; configuration and logs are far less."""
 
 
+def reading_workers(view: View) -> float:
+    """Of the samples in which other processes load or read, the share that waits for a file or socket."""
+    samples = view.host.samples
+    if samples is None:
+        return 0.0
+    activity = samples.activity[~np.isin(samples.pids, view.gpu.owners)]
+    waits = int((activity == Activity.IO_WAIT).sum())
+    works = int((activity == Activity.LOADER_WORK).sum())
+    return waits / (waits + works) if waits else 0.0
+
+
 def _claim(view: View) -> Claim:
     reading = np.where(view.cpu.read_bytes >= READING_BYTES_PER_SECOND, 1.0, 0.0)
-    workers_idle = np.where(view.cpu.children < IDLE_WORKER_CORES, 1.0, 0.0)
+    workers_idle = np.where(view.cpu.children < IDLE_WORKER_CORES, 1.0, reading_workers(view))
     idle: dict[Activity, Floats | float] = {
         Activity.IO_WAIT: 1.0,
+        Activity.PRODUCER_READS: 1.0,
         Activity.LOADER_WAIT: workers_idle,
         Activity.BLOCKED: reading,
     }
@@ -33,6 +45,13 @@ def _findings(view: View) -> Findings:
             view.mean_activity(Activity.IO_WAIT),
             0.3,
         )
+        + fact(
+            "stacks",
+            "idle time in which it waits for another thread that reads",
+            view.mean_activity(Activity.PRODUCER_READS) or None,
+            0.3,
+        )
+        + fact("stacks", "of their work, time in which workers wait for data", reading_workers(view) or None, 0.5)
         + fact("process_cpu_cores", "CPU of the owner", view.mean(view.cpu.owners), 0.5, "cores")
         + fact("cpu_iowait_cores", "cores idle while a task waits for a disk", view.mean(view.cpu.iowait), 0.5, "cores")
     )
@@ -47,5 +66,5 @@ CAUSE = Cause(
     would_change="A feeding thread that computes, or waits for another thread, while the GPU idles.",
     claim=_claim,
     findings=_findings,
-    activities=(Activity.IO_WAIT, Activity.LOADER_WAIT, Activity.BLOCKED),
+    activities=(Activity.IO_WAIT, Activity.PRODUCER_READS, Activity.LOADER_WAIT, Activity.BLOCKED),
 )

@@ -25,10 +25,10 @@ PATH = (Activity.LAUNCH, *CALLS, Activity.SYNC)
 
 def small_kernels(view: View) -> bool:
     """True where the work that arrives fills less than ``SMALL_SM_RATIO`` of the SMs while it runs."""
-    return _filling(view) < SMALL_SM_RATIO
+    return filling_of_fed(view) < SMALL_SM_RATIO
 
 
-def _filling(view: View) -> float:
+def filling_of_fed(view: View) -> float:
     """SM active over graphics active, weighted by busy time; 1 where it cannot be told."""
     fed = view.counters.graphics >= FED_RATIO
     if view.busy[fed].sum() < FED_RATIO * view.idle.sum():

@@ -18,7 +18,7 @@ TENSOR_OF_FP32 = 0.1
 
 
 def _claim(view: View) -> Claim:
-    fp32 = view.counters.while_busy(view.counters.fp32)
+    fp32 = np.fmax(view.counters.while_busy(view.counters.fp32), view.counters.while_busy(view.counters.fp64))
     tensor = view.counters.while_busy(view.counters.tensor)
     filled = view.counters.while_busy(view.counters.sm) >= FILLED_SM_RATIO
     plain = (fp32 >= FP32_BOUND) & (tensor <= TENSOR_OF_FP32 * fp32) & filled
@@ -27,10 +27,12 @@ def _claim(view: View) -> Claim:
 
 def _findings(view: View) -> Findings:
     fp32 = view.mean(view.counters.while_busy(view.counters.fp32), view.busy)
+    fp64 = view.mean(view.counters.while_busy(view.counters.fp64), view.busy)
     tensor = view.mean(view.counters.while_busy(view.counters.tensor), view.busy)
     sm = view.mean(view.counters.while_busy(view.counters.sm), view.busy)
     return Findings(
         fact("gpu_fp32_active_ratio", "FP32 pipe active while the GPU works", fp32, FP32_BOUND)
+        + fact("gpu_fp64_active_ratio", "FP64 pipe active while it works", fp64 or None, FP32_BOUND)
         + fact(
             "gpu_tensor_active_ratio",
             "tensor pipes active while it works",

@@ -7,9 +7,17 @@ import numpy as np
 from gapscope_backend.analysis.causes.cause import GOOD, MISSING, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.view import View
 
+BUSY_PIPE = 0.4
+"""Without a figure for the memory interface, work that keeps a pipe this busy is not limited by memory. Without the
+pipes nothing is called healthy: FP32 work looks the same."""
+
 
 def _claim(view: View) -> Claim:
-    return Claim(busy=np.where(np.isnan(view.counters.sm), 0.0, 1.0), confidence=0.9)
+    c = view.counters
+    pipes = np.fmax(np.nan_to_num(c.while_busy(c.tensor)), np.nan_to_num(c.while_busy(c.fp16)))
+    blind = np.isnan(c.tensor).all() or np.isnan(c.fp32).all()
+    fed = np.isnan(c.dram).all() & (pipes < BUSY_PIPE)
+    return Claim(busy=np.where(np.isnan(c.sm) | blind | fed, 0.0, 1.0), confidence=0.9)
 
 
 def _findings(view: View) -> Findings:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
-from gapscope_backend.analysis.causes.job import SPIN_SM_RATIO, filling, same_job, spins, useful_pipes
+from gapscope_backend.analysis.causes.job import (
+    SPIN_SM_RATIO,
+    filling,
+    same_job,
+    spins,
+    useful_pipes,
+    waits_for_work_of,
+)
 from gapscope_backend.analysis.view import View
 
 
@@ -16,7 +23,8 @@ def _slow_peers(view: View) -> list[View]:
 def _claim(view: View) -> Claim:
     peers = _slow_peers(view)
     if not peers:
-        return Claim()
+        working = max((waits_for_work_of(view, peer) for peer in view.peers if same_job(view, peer)), default=0.0)
+        return Claim(busy=working, confidence=0.6)
     slowest = np.nanmin(np.nan_to_num(np.array([peer.counters.graphics for peer in peers]), nan=1.0), axis=0)
     mine = np.nan_to_num(view.counters.graphics)
     waiting = np.divide(mine - slowest, mine, out=np.zeros_like(mine), where=mine > slowest)

@@ -15,6 +15,9 @@ explains are taken out)."""
 
 WAITS = (Activity.SYNC, Activity.DEVICE_WAIT)
 """Waits for the GPU that its own work does not explain."""
+LAUNCHES = (Activity.LAUNCH, Activity.NATIVE, Activity.COPY)
+WAITS_SHARE = 0.3
+"""Share of all its time that the feeding thread waits for the GPU, from which waiting is part of every step."""
 LAUNCHING_PER_WAIT = 0.2
 """Explicit waits are part of the picture only where launching takes at least a fifth of their time."""
 
@@ -35,8 +38,19 @@ def sync_share(view: View) -> float:
     return waits / total if total > 0 else 0.0
 
 
+def _would_overlap(view: View) -> bool:
+    """Does the host wait for the GPU between launches that would hide behind the GPU's work if it did not wait?
+
+    Over all samples the thread waits for the GPU for a good part and launches for less time than the GPU works: only
+    the waits keep the two from overlapping.
+    """
+    waits, launches = view.host.raw_share(*WAITS), view.host.raw_share(*LAUNCHES)
+    active = view.mean(view.counters.graphics)
+    return active is not None and waits >= WAITS_SHARE and LAUNCHING_PER_WAIT * waits <= launches <= active
+
+
 def _claim(view: View) -> Claim:
-    dominant = 1.0 if sync_share(view) >= SYNC_SHARE else 0.0
+    dominant = 1.0 if sync_share(view) >= SYNC_SHARE or _would_overlap(view) else 0.0
     waits = dominant if _alternates(view) else 0.0
     idle = {Activity.SYNC: 1.0, Activity.DEVICE_WAIT: waits, Activity.LAUNCH: dominant, Activity.NATIVE: dominant}
     return Claim(idle, confidence=stack_confidence(view))
