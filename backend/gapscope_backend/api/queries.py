@@ -62,6 +62,39 @@ class GapsQuery(SpanQuery, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=10_000, description="How many of the longest gaps to list.")] = 200
 
 
+class ContrastQuery(SpanQuery, kw_only=True):
+    """Gaps against the rest."""
+
+    gpu: Annotated[int, Meta(ge=0, le=1023, description="Index of the GPU, all when none is given.")] | None = None
+    span: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=130)]],
+        Meta(max_length=100, description="FROM..TO to set against the rest instead of the gaps; repeatable."),
+    ] = []
+
+
+HostSpanText = Annotated[
+    str, Meta(min_length=1, max_length=400, description=f"HOST@FROM..TO, each a moment: {ACCEPTED}.")
+]
+
+
+class CompareQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Two to eight spans in their order; the first is what was before."""
+
+    a: HostSpanText
+    b: HostSpanText
+    c: HostSpanText | None = None
+    d: HostSpanText | None = None
+    e: HostSpanText | None = None
+    f: HostSpanText | None = None
+    g: HostSpanText | None = None
+    h: HostSpanText | None = None
+
+    def given(self) -> list[tuple[str, str]]:
+        """Parameters with their texts, those that are given."""
+        texts = {name: getattr(self, name) for name in self.__struct_fields__}
+        return [(name, text) for name, text in texts.items() if text is not None]
+
+
 class LiveQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Which host to watch, or to send frames for."""
 

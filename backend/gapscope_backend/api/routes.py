@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from gapscope_agent.wire import MEDIA_TYPE, Acknowledgement
+from gapscope_backend.analysis.checklist import Checklist
+from gapscope_backend.analysis.compare import Comparison
+from gapscope_backend.analysis.contrast import Contrast
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api import queries, schema
-from gapscope_backend.api.handlers import hosts, ingest, live, meta, pages, session, spans
-from gapscope_backend.api.route import Access, Route
+from gapscope_backend.api.handlers import analysis, hosts, ingest, live, meta, pages, session, spans
+from gapscope_backend.api.incident_routes import INCIDENT_ROUTES
+from gapscope_backend.api.route import API, Access, Route
 
-API = "/api/v1"
 HOST = API + "/hosts/{host}"
 
 ROUTES: tuple[Route, ...] = (
@@ -78,6 +81,37 @@ ROUTES: tuple[Route, ...] = (
         answer=Verdict,
         problems=(400, 404, 422),
     ),
+    Route(
+        "GET",
+        f"{HOST}/contrast",
+        Access.READ,
+        analysis.get_contrast,
+        "What differs between the GPUs' gaps and the rest of a span of at most an hour",
+        query=queries.ContrastQuery,
+        answer=list[Contrast],
+        problems=(400, 404, 422),
+    ),
+    Route(
+        "GET",
+        f"{HOST}/check",
+        Access.READ,
+        analysis.get_checklist,
+        "The go-live checklist over a span of at most an hour",
+        query=queries.SpanQuery,
+        answer=Checklist,
+        problems=(400, 404, 422),
+    ),
+    Route(
+        "GET",
+        f"{API}/compare",
+        Access.READ,
+        analysis.get_comparison,
+        "Two or more spans of hosts side by side, each at most an hour",
+        query=queries.CompareQuery,
+        answer=Comparison,
+        problems=(400, 404, 422),
+    ),
+    *INCIDENT_ROUTES,
     Route(
         "POST",
         f"{API}/ingest",

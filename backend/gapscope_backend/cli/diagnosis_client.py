@@ -1,4 +1,4 @@
-"""Asks a server for the verdict on a host."""
+"""Asks a server for verdicts and other answers about its hosts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -18,6 +20,8 @@ from gapscope_backend.cli.moments import iso
 DEFAULT_SPAN = "now-5m"
 TIMEOUT_SECONDS = 60.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+Answer = TypeVar("Answer")
 
 
 def read_token(token_file: Path | None) -> str:
@@ -48,12 +52,25 @@ def fetch_verdict(
     host: str, server: str | None, token_file: Path | None, start_ns: int | None, end_ns: int | None
 ) -> Verdict:
     """GET the diagnosis of ``host``; the last 5 minutes where no time is given."""
+    query = [
+        ("from", DEFAULT_SPAN if start_ns is None else iso(start_ns)),
+        ("to", "now" if end_ns is None else iso(end_ns)),
+    ]
+    return ask(server, token_file, ("hosts", host, "diagnosis"), query, Verdict, "a verdict")
+
+
+def ask(
+    server: str | None,
+    token_file: Path | None,
+    path: Sequence[str],
+    query: Sequence[tuple[str, str]],
+    answer: type[Answer],
+    called: str,
+) -> Answer:
+    """GET the API's ``path`` (its parts, unquoted) and decode the answer, which errors name as ``called``."""
     address, token = read_server(server), read_token(token_file)
-    span = {
-        "from": DEFAULT_SPAN if start_ns is None else iso(start_ns),
-        "to": "now" if end_ns is None else iso(end_ns),
-    }
-    url = f"{address}/api/v1/hosts/{urllib.parse.quote(host, safe='')}/diagnosis?{urllib.parse.urlencode(span)}"
+    where = "/".join(urllib.parse.quote(part, safe="") for part in path)
+    url = f"{address}/api/v1/{where}?{urllib.parse.urlencode(query)}"
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 - checked above
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - checked above
@@ -65,9 +82,9 @@ def fetch_verdict(
     except OSError as error:
         raise ServerAnswerError(f"{address} cannot be reached: {error}. Is the server running there?") from error
     try:
-        return msgspec.json.decode(body, type=Verdict)
+        return msgspec.json.decode(body, type=answer)
     except msgspec.MsgspecError as error:
-        raise ServerAnswerError(f"{url} did not answer with a verdict ({error}); is it a Gapscope server?") from error
+        raise ServerAnswerError(f"{url} did not answer with {called} ({error}); is it a Gapscope server?") from error
 
 
 def _problem(body: bytes) -> str:

@@ -28,12 +28,31 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--from", dest="start", type=_moment, metavar="TIME", help=f"begin of the span: {when}")
     parser.add_argument("--to", dest="end", type=_moment, metavar="TIME", help="end of the span, in the same forms")
     parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
+    parser.add_argument(
+        "--what-differs",
+        action="store_true",
+        help="instead of the verdict: what the host does in the GPU's gaps that it does not do in the rest",
+    )
+    parser.add_argument("--gpu", type=int, metavar="INDEX", help="with --what-differs: only this GPU")
+    parser.add_argument(
+        "--span",
+        action="append",
+        default=[],
+        metavar="FROM..TO",
+        help="with --what-differs: set this span against the rest, instead of the gaps; may be repeated",
+    )
     add_server_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict; errors of input are raised with a message for the user."""
+    if (arguments.gpu is not None or arguments.span) and not arguments.what_differs:
+        raise UsageError("--gpu and --span go with --what-differs; a verdict is about all GPUs and the whole span")
     folder = Path(arguments.target)
+    if arguments.what_differs:
+        from gapscope_backend.cli.what_differs import print_differences
+
+        return print_differences(arguments)
     if folder.is_dir():
         answer = _explain_recording(folder, arguments.start, arguments.end)
     elif folder.exists() or "/" in arguments.target:

@@ -19,6 +19,8 @@ from gapscope_agent.version import __version__
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("up", "run the server and this host's agent, and print the address to open"),
     ("explain", "say what the GPUs of a recording or a host waited for, with evidence"),
+    ("compare", "set recordings or spans of hosts side by side"),
+    ("check", "go through the checklist before a service or a training goes live"),
     ("record", "record this host's readings into a folder"),
     ("replay", "send a recording to a server, as if its host were live"),
     ("agent", "run the agent of this host"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from gapscope_agent.derive import Derived, DerivedGroup, Deriver
 from gapscope_agent.errors import RecordingError
-from gapscope_agent.reading import Origin, Stacks
+from gapscope_agent.reading import Origin, Reading, Stacks
 from gapscope_agent.recording.read import Recording, open_recording
 from gapscope_backend.analysis.window import Frame, Gpu, Ints, Process, Series, StackSamples, Window
 
@@ -33,6 +33,14 @@ def window_of_recording(path: str | Path, start_ns: int | None = None, end_ns: i
     if end <= start:
         raise RecordingError(Path(path), "the span that was asked for holds no time", "Choose --from before --to")
     return _window(recording.origin, derived, start, end)
+
+
+def window_of_readings(origin: Origin, readings: Iterable[Reading], start_ns: int, end_ns: int) -> Window:
+    """The readings of a live host between two times; readings of a second or two before them make the first rates."""
+    deriver = Deriver(origin)
+    for reading in sorted(readings, key=lambda reading: reading.t):
+        deriver.feed(reading)
+    return _window(origin, deriver.drain(), start_ns, end_ns)
 
 
 def _derive(recording: Recording, start_ns: int, end_ns: int | None) -> tuple[Derived, int]:

@@ -9,7 +9,8 @@ block is taken from the autocorrelation of the weights, beyond which cells tell 
 
 Many things are compared at once, so the statistic is the largest standardised difference of all items of a kind
 (maxT, Westfall and Young 1993), which also takes into account that callers and callees, or CPU and power, go together;
-kinds are joined by Bonferroni. So ``LEVEL`` bounds the chance that a window without any relation gives any finding.
+kinds are joined by Bonferroni. So ``LEVEL`` is about the chance that a window without any relation gives any finding
+(simulated, on-off GPUs and functions with runs of 0.3 to 2 s, 20 functions, a level of 5 %: 5 to 11 % of windows).
 """
 
 from __future__ import annotations

@@ -66,4 +66,5 @@ def mean_effect(table: Table, gap: Floats, rest: Floats) -> Floats:
     mean = table.values.sum(axis=1) / np.maximum(count, 1)
     square = ((table.values - mean[:, None]) ** 2 * table.totals).sum(axis=1) / np.maximum(count, 1)
     spread = np.sqrt(square)
-    return np.divide(gap - rest, spread, out=np.zeros(spread.size), where=spread > 0)
+    found: Floats = np.divide(gap - rest, spread, out=np.zeros(spread.size), where=spread > 0)
+    return found

@@ -82,7 +82,7 @@ def _by_frame(snapshots: Snapshots, key: Callable[[Frame], tuple[str, ...]], ite
     depths: list[list[int]] = []
     of_stack: list[Ints] = []
     for stack in used.tolist():
-        found = {}
+        found: dict[int, int] = {}
         for depth, index in enumerate(source.stacks[stack]):
             frame = source.frames[index]
             number = numbers.setdefault(key(frame), len(numbers))
@@ -125,7 +125,9 @@ def thread_table(snapshots: Snapshots) -> Table:
     names = samples.source.thread_names
     keys = list(zip(samples.pids[running].tolist(), samples.tids[running].tolist(), strict=True))
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    items = tuple(Item("thread", names.get(key) or f"thread {key[1]}", f"pid {key[0]}, tid {key[1]}") for key in numbers)
+    items = tuple(
+        Item("thread", names.get(key) or f"thread {key[1]}", f"pid {key[0]}, tid {key[1]}") for key in numbers
+    )
     return _count(snapshots, running, np.array([numbers[key] for key in keys], dtype=np.int64), items)
 
 

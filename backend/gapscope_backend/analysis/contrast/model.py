@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class IdleHotspot:
-    """A function under which the GPU idled: GPU-seconds, their share of all idle time, samples, the row they fell to."""
+    """A function under which the GPU idled: GPU-seconds, their share of all idle time, samples, the ledger's row."""
 
     function: str
     file: str

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 from gapscope_backend.analysis.contrast.model import Difference, IdleHotspot
 from gapscope_backend.analysis.contrast.split import Split
+from gapscope_backend.analysis.quantity import quantity
 from gapscope_backend.analysis.window import Gpu
 
 ALWAYS_BUSY = 0.9
+NOTABLE_CHANGE = 0.2
+"""A metric whose sides are nearer than this (in parts of the larger) may be clear of chance and yet say nothing."""
+SMALL_EFFECT = 0.2
+"""Cohen's h of a difference that counts as small (Cohen 1988)."""
 
 
 def contrast_sentence(
@@ -21,23 +26,32 @@ def contrast_sentence(
     if not split.has_contrast:
         return _no_contrast(name, split, hotspots)
     gaps, rest = ("in the chosen span", "outside it") if split.name == "spans" else ("in its gaps", "while it works")
-    clear = [d for d in differences if d.significant and not d.follows and d.kind != "line"]
-    best = next((d for d in clear if d.effect > 0), clear[0] if clear else None)
+    tested = any(d.p_value is not None for d in differences)
+    shown = [d for d in differences if _tells(d) and (d.significant or not tested)]
+    best = next((d for d in shown if d.effect > 0), shown[0] if shown else None)
     if best is None:
         return (
             f"{name} is {split.idlest:.0%} to {split.busiest:.0%} busy, but {gaps} nothing that was seen differs from "
             "the rest by more than chance would give."
         )
-    if best.unit == "ratio":
-        return f"{name}: {gaps} {_what(best)} {best.in_gaps:.0%} of the time, {rest} {best.in_rest:.0%}."
-    return f"{name}: {gaps} {best.name} is {best.in_gaps:.3g} {best.unit}, {rest} {best.in_rest:.3g}."
+    caveat = "" if tested else " It alternates too seldom in this window to rule out a coincidence."
+    sides = (quantity(best.in_gaps, best.unit), quantity(best.in_rest, best.unit))
+    if best.kind == "metric":
+        return f"{name}: {gaps} {best.name} is {sides[0]}, {rest} {sides[1]}.{caveat}"
+    return f"{name}: {gaps} {_what(best)} {sides[0]} of the time, {rest} {sides[1]}.{caveat}"
+
+
+def _tells(difference: Difference) -> bool:
+    """True for what makes a good headline: no line beside its function, and for metrics more than a small step."""
+    larger = max(abs(difference.in_gaps), abs(difference.in_rest))
+    if difference.kind == "metric":
+        return not difference.follows and abs(difference.in_gaps - difference.in_rest) >= NOTABLE_CHANGE * larger
+    return difference.kind != "line" and abs(difference.effect) >= SMALL_EFFECT
 
 
 def _what(difference: Difference) -> str:
     if difference.kind == "function":
         return f"{difference.name} ({difference.detail}) is on the stack"
-    if difference.kind == "metric":
-        return f"{difference.name} is at"
     return f"{difference.kind} {difference.name} is on a CPU"
 
 

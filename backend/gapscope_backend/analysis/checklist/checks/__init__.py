@@ -1,0 +1,1 @@
+"""The checks, one file each; ``run.CHECKS`` lists them."""

@@ -1,0 +1,53 @@
+"""Nothing else costs GPU time: the ledger's faults that no other line is about."""
+
+from __future__ import annotations
+
+from gapscope_backend.analysis.checklist.check import Check, line, unseen
+from gapscope_backend.analysis.checklist.facts import Facts, each_gpu, judge
+from gapscope_backend.analysis.checklist.model import PASS, Line
+from gapscope_backend.analysis.view import View
+
+ID, TITLE = "other_faults", "Nothing else costs GPU time"
+ELSEWHERE = frozenset(
+    {
+        "cpu_preprocess",
+        "gil_contention",
+        "dataloader_starved",
+        "batch_too_small",
+        "upstream_wait",
+        "no_tensor_cores",
+        "sync_points",
+        "gpu_imbalance",
+        "straggler",
+        "pcie_degraded",
+        "numa_remote",
+        "throttled",
+        "allocator_thrash",
+        "memory_pressure",
+        "cpu_quota",
+        "cpu_oversubscribed",
+    }
+)
+"""Causes that have a line of their own."""
+_make = line(ID, TITLE)
+
+
+def _one(facts: Facts, view: View) -> Line | None:
+    judged = next((gpu for gpu in facts.verdict.gpus if gpu.gpu == view.gpu.key), None)
+    if judged is None or not view.known.any():
+        return None
+    faults = [row for row in judged.ledger if row.row_class == "fault" and row.cause not in ELSEWHERE]
+    share = sum(row.share for row in faults)
+    status = judge(share)
+    if status == PASS:
+        return _make(PASS, f"{facts.name(view)} loses {share:.0%} of the time to other faults.", "", share, "ratio")
+    most = max(faults, key=lambda row: row.share)
+    figure = f"{facts.name(view)} loses {share:.0%} of the time, most to {most.cause}: {most.title} ({most.share:.0%})."
+    return _make(status, figure, most.advice, share, "ratio")
+
+
+def _rule(facts: Facts) -> Line:
+    return each_gpu(facts, _one, unseen(ID, TITLE, "No GPU was measured."))
+
+
+CHECK = Check(ID, TITLE, _rule)

@@ -1,0 +1,39 @@
+"""Preprocessing does not hold up the thread that feeds the GPU."""
+
+from __future__ import annotations
+
+from gapscope_backend.analysis.checklist.check import Check, line, unseen
+from gapscope_backend.analysis.checklist.facts import Facts, each_gpu, judge
+from gapscope_backend.analysis.checklist.model import PASS, Line
+from gapscope_backend.analysis.view import View
+
+ID, TITLE = "preprocessing", "Preprocessing off the feeding thread, or on the GPU"
+CAUSES = ("cpu_preprocess", "gil_contention")
+ADVICE = (
+    "Move decoding, resizing, tokenising and tables to other processes, or onto the GPU (nvJPEG, DALI, torchvision "
+    "on CUDA tensors); the feeding thread should only launch."
+)
+_make = line(ID, TITLE)
+
+
+def _one(facts: Facts, view: View) -> Line | None:
+    if not view.known.any():
+        return None
+    share = facts.share(view, *CAUSES)
+    rows = [row for cause in CAUSES if (row := facts.row(view, cause)) is not None]
+    status = judge(share)
+    if view.host.sample_count == 0 and status == PASS:
+        return unseen(
+            ID, TITLE, f"{facts.name(view)}: no Python stacks of its feeding threads.", "Allow stacks on this host."
+        )
+    spots = [spot for row in sorted(rows, key=lambda row: -row.share) for spot in row.hotspots]
+    where = f", most in {spots[0].function} ({spots[0].file}:{spots[0].line})" if spots and status != PASS else ""
+    figure = f"{facts.name(view)} waits {share:.0%} of the time for CPU work of its own process{where}."
+    return _make(status, figure, "" if status == PASS else ADVICE, share, "ratio")
+
+
+def _rule(facts: Facts) -> Line:
+    return each_gpu(facts, _one, unseen(ID, TITLE, "No GPU was measured."))
+
+
+CHECK = Check(ID, TITLE, _rule)
