@@ -28,7 +28,10 @@ DOCS = Path(__file__).parents[2] / "docs" / "api.md"
 def address(resource: web.AbstractResource | None) -> str:
     assert resource is not None
     path = re.sub(r"\{name:\[.*", "favicon.svg", resource.canonical)
-    return path.replace("{host}", "node-1").replace("{name}", "favicon.svg")
+    names = {"{host}": "node-1", "{name}": "favicon.svg", "{incident}": "0123456789abcdef"}
+    for name, value in names.items():
+        path = path.replace(name, value)
+    return path
 
 
 async def test_every_route_declares_its_access_and_private_ones_refuse(backend: Backend) -> None:
