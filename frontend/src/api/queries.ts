@@ -3,11 +3,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/vue-query'
 import type { MaybeRefOrGetter } from 'vue'
 import { computed, toValue } from 'vue'
-import { getJson, queryText } from '@/api/client'
+import { ApiError, getJson, queryText } from '@/api/client'
 import type { Catalog, GapsAnswer, HostDetail, HostSummary, RibbonAnswer, SeriesAnswer, Verdict } from '@/api/schema'
 import type { Span } from '@/time/span'
 
 const FLEET_PERIOD_MS = 2000
+/** A large fleet is asked for more seldom: its answer is megabytes. */
+const PERIOD_PER_HOST_MS = 10
 const DETAIL_PERIOD_MS = 5000
 /** A little more than a live view's own period, which asks anew by itself while frames come. */
 const GROWING_PERIOD_MS = 7000
@@ -33,20 +35,28 @@ export function useCatalog() {
   })
 }
 
-export function useHosts() {
+export function useHosts(enabled: MaybeRefOrGetter<boolean> = true) {
   return useQuery({
     queryKey: ['hosts'],
     queryFn: ({ signal }) => getJson<HostSummary[]>('/hosts', signal),
-    refetchInterval: FLEET_PERIOD_MS,
+    enabled: () => toValue(enabled),
+    refetchInterval: ({ state }) => Math.max(FLEET_PERIOD_MS, (state.data?.length ?? 0) * PERIOD_PER_HOST_MS),
+    structuralSharing: false,
     shallow: true,
   })
+}
+
+/** Whether the server knows nothing under that name. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404
 }
 
 export function useHostDetail(host: MaybeRefOrGetter<string>) {
   return useQuery({
     queryKey: ['host', computed(() => toValue(host))],
     queryFn: ({ signal }) => getJson<HostDetail>(hostPath(toValue(host)), signal),
-    refetchInterval: DETAIL_PERIOD_MS,
+    // A host that is not there is not asked for again and again; the list of hosts tells when it is.
+    refetchInterval: ({ state }) => (isMissing(state.error) ? false : DETAIL_PERIOD_MS),
     shallow: true,
   })
 }
@@ -73,6 +83,8 @@ function useSpanQuery<T>(
     queryFn: ({ signal }) => getJson<T>(path.value as string, signal),
     enabled: computed(() => path.value !== null),
     placeholderData: keepPreviousData,
+    // Answers are compared nowhere and big: looking for equal parts in them would cost more than drawing.
+    structuralSharing: false,
     staleTime: SPAN_STALE_MS,
     refetchInterval: () => (toValue(wish).growing ? GROWING_PERIOD_MS : false),
     gcTime: SPAN_KEPT_MS,
@@ -88,6 +100,11 @@ export interface SeriesChoice {
 
 export function useSeries(wish: MaybeRefOrGetter<SpanWish>, choice: MaybeRefOrGetter<SeriesChoice>) {
   return useSpanQuery<SeriesAnswer>('series', wish, () => ({ ...toValue(choice) }))
+}
+
+/** One read of series, outside the cache. */
+export function readSeries(host: string, span: Span, choice: SeriesChoice): Promise<SeriesAnswer> {
+  return getJson<SeriesAnswer>(hostPath(host, `/series?${queryText({ ...limits(span), ...choice })}`))
 }
 
 export function useRibbon(wish: MaybeRefOrGetter<SpanWish>, buckets: MaybeRefOrGetter<number>) {

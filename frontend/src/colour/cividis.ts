@@ -1,7 +1,7 @@
 /**
  * Cividis (Nuñez, Anderton, Renslow 2018): even in lightness and readable with any colour vision.
- * Dark theme: the low end, which would vanish in the background, is cut. Light theme: reversed, so that more is darker, and
- * paled towards white at the low end, so that idle cells stay quiet.
+ * Dark theme: the low end, which would vanish in the background, is cut. Light theme: reversed, so that more is darker;
+ * the yellow end, which would shout where nothing happens, is cut and paled towards the paper.
  */
 
 export type Theme = 'light' | 'dark'
@@ -13,8 +13,12 @@ const ANCHORS: readonly Rgb[] = [
   [138, 135, 121], [166, 157, 117], [196, 181, 108], [228, 207, 91], [255, 234, 70],
 ]
 const DARK_FLOOR = 0.12
-/** How far the lowest value goes towards white on light. */
-const LIGHT_PALING = 0.8
+/** The part of the map that light leaves out at its yellow end. */
+const LIGHT_CUT = 0.25
+/** How far the lowest value goes towards the paper on light, and how fast that fades. */
+const LIGHT_PALING = 0.92
+const LIGHT_FADE = 1.5
+const PAPER: Rgb = [244, 246, 249]
 
 /** The colour of the plain map at `position` 0..1. */
 export function cividis(position: number): Rgb {
@@ -31,10 +35,10 @@ export function cividis(position: number): Rgb {
 export function heat(ratio: number, theme: Theme): Rgb {
   const value = Math.min(1, Math.max(0, ratio))
   if (theme === 'dark') return cividis(DARK_FLOOR + value * (1 - DARK_FLOOR))
-  const paling = LIGHT_PALING * (1 - value) ** 2
-  const [r, g, b] = cividis(1 - value)
-  const pale = (part: number): number => Math.round(part + (255 - part) * paling)
-  return [pale(r), pale(g), pale(b)]
+  const paling = LIGHT_PALING * (1 - value) ** LIGHT_FADE
+  const plain = cividis((1 - value) * (1 - LIGHT_CUT))
+  const pale = (part: 0 | 1 | 2): number => Math.round(plain[part] + (PAPER[part] - plain[part]) * paling)
+  return [pale(0), pale(1), pale(2)]
 }
 
 /** `heat` at 256 steps, for painting many cells. */

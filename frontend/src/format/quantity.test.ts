@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bytes, bytesPerSecond, duration, gpuSeconds, MISSING, percent, quantity } from '@/format/quantity'
+import { bareGpuSeconds, bytes, bytesPerSecond, duration, gpuSeconds, MISSING, percent, quantity } from '@/format/quantity'
 
 describe('missing values', () => {
   it('are never written as zero', () => {
@@ -38,6 +38,7 @@ it('writes GPU-seconds, and hours when there are many', () => {
   expect(gpuSeconds(0.01)).toBe('< 0.1 GPU-s')
   expect(gpuSeconds(12.34)).toBe('12.3 GPU-s')
   expect(gpuSeconds(36_000)).toBe('10.0 GPU-h')
+  expect([0.01, 12.34, 36_000].map(bareGpuSeconds)).toEqual(['< 0.1', '12.3', '10.0 h'])
 })
 
 it('writes units without a rule after the figure', () => {

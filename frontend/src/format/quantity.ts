@@ -65,6 +65,11 @@ export function gpuSeconds(value: number): string {
   return `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} GPU-s`
 }
 
+/** The same for a column that is headed by its unit. */
+export function bareGpuSeconds(value: number): string {
+  return gpuSeconds(value).replace(' GPU-s', '').replace('GPU-h', 'h')
+}
+
 const BY_UNIT: Record<string, (value: number) => string> = {
   ratio: percent,
   bytes,

@@ -58,7 +58,7 @@ it('comes back after a loss and says that there may be a hole', () => {
   FakeSocket.made[0]?.onopen?.()
   expect(reconnected).not.toHaveBeenCalled()
   FakeSocket.made[0]?.onclose?.()
-  expect(states.at(-1)).toBe('offline')
+  expect(states.at(-1)).toBe('unreachable')
   vi.advanceTimersByTime(500)
   FakeSocket.made[1]?.onopen?.()
   expect(reconnected).toHaveBeenCalledOnce()

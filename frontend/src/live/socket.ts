@@ -2,7 +2,8 @@
 
 import type { FeedState, LiveFrame, LiveState } from '@/api/schema'
 
-export type SocketState = FeedState | 'connecting'
+/** `offline`: the host's agent sends nothing; `unreachable`: the page has no server. */
+export type SocketState = FeedState | 'connecting' | 'unreachable'
 
 export interface FeedHandlers {
   frame(frame: LiveFrame): void
@@ -58,7 +59,7 @@ export class LiveFeed {
 
   private lost(): void {
     if (this.closed) return
-    this.handlers.state('offline', `No connection to the server; trying again in ${Math.ceil(this.waitMs / 1000)} s.`)
+    this.handlers.state('unreachable', `No connection to the server; trying again in ${Math.ceil(this.waitMs / 1000)} s.`)
     this.timer = setTimeout(() => this.open(), this.waitMs)
     this.waitMs = Math.min(LONGEST_WAIT_MS, this.waitMs * 2)
   }

@@ -23,6 +23,7 @@ export class SeriesBook {
   readonly version = shallowRef(0)
   threshold = DEFAULT_THRESHOLD
   private readonly stored = new Map<string, Stored>()
+  private readonly tails = new Map<string, SeriesData>()
   private readonly rings = new Map<string, Ring>()
   private readonly tracks = new Map<string, Track>()
 
@@ -31,6 +32,17 @@ export class SeriesBook {
     for (const data of answer.series) {
       const key = keyOf(data.entity, data.metric)
       this.stored.set(key, { data, bucketMs: answer.raw ? null : answer.bucket_ms })
+      this.tracks.delete(key)
+    }
+    this.version.value += 1
+  }
+
+  /** Takes stored samples that lie between the last answer and the first live frame. */
+  bridge(answer: SeriesAnswer): void {
+    if (!answer.raw) return
+    for (const data of answer.series) {
+      const key = keyOf(data.entity, data.metric)
+      this.tails.set(key, data)
       this.tracks.delete(key)
     }
     this.version.value += 1
@@ -53,7 +65,13 @@ export class SeriesBook {
     if (known) return known
     const stored = this.stored.get(key)
     const ring = this.rings.get(key) ?? null
-    const track = composeTrack(stored?.data ?? null, ring, stored?.bucketMs ?? null, this.thresholdOf(metric))
+    const track = composeTrack({
+      stored: stored?.data ?? null,
+      bucketMs: stored?.bucketMs ?? null,
+      tail: this.tails.get(key) ?? null,
+      ring,
+      threshold: this.thresholdOf(metric),
+    })
     this.tracks.set(key, track)
     return track
   }

@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import type { SeriesData } from '@/api/schema'
 import { Ring } from '@/live/ring'
-import { commonHoles, composeTrack, holes, loadOver, meanOver, reasonAt, valueAt } from '@/series/track'
+import type { Track } from '@/series/track'
+import { commonHoles, composeTrack as composed, holes, loadOver, meanOver, reasonAt, valueAt } from '@/series/track'
 
 function stored(time: number[], mean: (number | null)[], more: Partial<SeriesData> = {}): SeriesData {
   return { entity: 'gpu:a', metric: 'm', unit: 'ratio', time_ms: time, mean, min: mean, max: mean, idle_share: null, missing: [], ...more }
+}
+
+function composeTrack(data: SeriesData | null, ring: Ring | null, bucketMs: number | null, threshold: number | null, tail: SeriesData | null = null): Track {
+  return composed({ stored: data, bucketMs, tail, ring, threshold })
+}
+
+function ringOf(...times: number[]): Ring {
+  const ring = new Ring(64)
+  for (const time of times) ring.push(time, 1)
+  return ring
 }
 
 describe('composeTrack', () => {
@@ -29,6 +40,28 @@ describe('composeTrack', () => {
     ring.push(1500, 9)
     ring.push(2100, 9)
     expect(composeTrack(stored([0, 1000], [1, 1]), ring, 1000, null).time).toEqual([0, 1000, 2100])
+  })
+
+  it('lets live samples take the place of buckets that reach beyond what is stored', () => {
+    const track = composeTrack(stored([0, 1000, 2000, 3000], [1, 1, null, null]), ringOf(2100, 2200), 1000, null)
+    expect(track.time).toEqual([0, 1000, 2100, 2200])
+    expect(holes(track, { from: 0, to: 2300 })).toEqual([])
+  })
+
+  it('does not call missing what is on its way to the store', () => {
+    const data = stored([0, 100, 200], [1, 1, 1])
+    const track = composeTrack(data, ringOf(3000, 3100), null, null)
+    expect(track.arriving).toEqual({ from: 200, to: 3000 })
+    expect(holes(track, { from: 0, to: 3200 })).toEqual([])
+    const bridged = composeTrack(data, ringOf(700, 800), null, null, stored([100, 200, 300, 400, 500, 600], [1, 1, 1, 1, 1, 1]))
+    expect(bridged.time).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800])
+    expect(bridged.arriving).toBeNull()
+  })
+
+  it('calls a hole between live samples one', () => {
+    const track = composeTrack(stored([0, 100, 200], [1, 1, 1]), ringOf(100, 200, 300, 3000, 3100), null, null)
+    expect(track.arriving).toBeNull()
+    expect(holes(track, { from: 0, to: 3200 })).toEqual([{ from: 400, to: 3000 }])
   })
 
   it('prefers the idle share of the server', () => {

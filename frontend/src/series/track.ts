@@ -1,6 +1,6 @@
 /**
- * One series ready to draw: stored samples or buckets, then the live samples that are newer, with nulls where the
- * line must break. Times ascend.
+ * One series ready to draw: stored samples or buckets, then what was fetched to close the way to the live samples, then
+ * these, with nulls where the line must break. Times ascend.
  */
 
 import type { MissingSpan, SeriesData } from '@/api/schema'
@@ -20,6 +20,10 @@ export interface Track {
   stepMs: number
   /** Up to here the samples stand; only newer ones may follow. */
   coveredTo: number
+  /** Whether minimum and maximum differ from the mean anywhere: buckets, not samples. */
+  banded: boolean
+  /** Between what is stored and the first live sample: on its way to the store, so not missing. */
+  arriving: Span | null
   missing: readonly MissingSpan[]
 }
 
@@ -28,7 +32,7 @@ const HOLE_STEPS = 3
 const DEFAULT_STEP_MS = 100
 
 export function emptyTrack(): Track {
-  return { time: [], mean: [], min: [], max: [], idle: [], stepMs: DEFAULT_STEP_MS, coveredTo: Number.NEGATIVE_INFINITY, missing: [] }
+  return { time: [], mean: [], min: [], max: [], idle: [], stepMs: DEFAULT_STEP_MS, coveredTo: Number.NEGATIVE_INFINITY, banded: false, arriving: null, missing: [] }
 }
 
 /** The median distance of the times; robust against holes. */
@@ -55,25 +59,44 @@ function append(track: Track, time: number, mean: number | null, min: number | n
   track.idle.push(idle)
 }
 
-/** `threshold`: the ratio below which a live sample counts as idle; null for series that know no idleness. */
-export function composeTrack(stored: SeriesData | null, ring: Ring | null, bucketMs: number | null, threshold: number | null): Track {
+/** What a track is made of. `tail` are stored samples newer than `stored`, as far as the live ones. */
+export interface TrackParts {
+  stored: SeriesData | null
+  bucketMs: number | null
+  tail: SeriesData | null
+  ring: Ring | null
+  /** The ratio below which a live sample counts as idle; null for series that know no idleness. */
+  threshold: number | null
+}
+
+export function composeTrack({ stored, bucketMs, tail, ring, threshold }: TrackParts): Track {
   const track = emptyTrack()
-  if (stored) {
-    track.stepMs = bucketMs ?? medianStep(stored.time_ms)
-    track.missing = stored.missing
-    stored.time_ms.forEach((time, i) => {
-      const mean = stored.mean[i] ?? null
-      const idle = stored.idle_share?.[i] ?? idleOf(mean, threshold)
-      append(track, time, mean, stored.min[i] ?? null, stored.max[i] ?? null, idle)
-    })
-    track.coveredTo = (stored.time_ms.at(-1) ?? track.coveredTo) + (bucketMs ?? 0)
-  }
+  if (stored) appendStored(track, stored, bucketMs, threshold)
+  tail?.time_ms.forEach((time, i) => extendTrack(track, time, tail.mean[i] ?? null, threshold))
   if (ring) {
-    for (let i = ring.firstAfter(track.coveredTo); i < ring.length; i += 1) {
-      extendTrack(track, ring.timeAt(i), ring.valueAt(i), threshold)
+    const first = ring.firstAfter(track.coveredTo)
+    if (first < ring.length && ring.timeAt(first) - track.coveredTo > HOLE_STEPS * track.stepMs) {
+      // A ring that began within what is stored has a hole of its own: frames were lost, and the store may know more.
+      if (first === 0 && Number.isFinite(track.coveredTo)) track.arriving = { from: track.coveredTo, to: ring.timeAt(0) }
     }
+    for (let i = first; i < ring.length; i += 1) extendTrack(track, ring.timeAt(i), ring.valueAt(i), threshold)
   }
   return track
+}
+
+/** Buckets without a value at the end reach beyond what is stored so far: live samples take their place. */
+function appendStored(track: Track, stored: SeriesData, bucketMs: number | null, threshold: number | null): void {
+  track.stepMs = bucketMs ?? medianStep(stored.time_ms)
+  track.banded = bucketMs !== null
+  track.missing = stored.missing
+  let end = stored.time_ms.length
+  while (bucketMs !== null && end > 0 && (stored.mean[end - 1] ?? null) === null) end -= 1
+  for (let i = 0; i < end; i += 1) {
+    const mean = stored.mean[i] ?? null
+    const idle = stored.idle_share?.[i] ?? idleOf(mean, threshold)
+    append(track, stored.time_ms[i] as number, mean, stored.min[i] ?? null, stored.max[i] ?? null, idle)
+  }
+  if (end > 0) track.coveredTo = (stored.time_ms[end - 1] as number) + (bucketMs ?? 0)
 }
 
 /** Adds a live sample at the end; one that is not newer than what stands is left out. */
@@ -139,8 +162,14 @@ export function reasonAt(track: Track, at: number): string | null {
   return track.missing.find((span) => at >= span.from_ms && at < span.to_ms)?.reason ?? null
 }
 
-/** Stretches of the span without values: before, between and after the samples. */
+/** Stretches of the span without values: before, between and after the samples; what is arriving is none. */
 export function holes(track: Track, span: Span): Span[] {
+  const found = allHoles(track, span)
+  const { arriving } = track
+  return arriving ? found.filter((hole) => hole.to <= arriving.from || hole.from >= arriving.to) : found
+}
+
+function allHoles(track: Track, span: Span): Span[] {
   const out: Span[] = []
   let covered = span.from
   for (let i = Math.max(0, indexAt(track.time, span.from)); i < track.time.length; i += 1) {

@@ -71,13 +71,21 @@ export function padded(span: Span, pad: number): Span {
 }
 
 /**
- * The span to ask the server for: the visible one and about a quarter more on each side (and `reach` ms), on a grid of
- * powers of two, so that small pans need no new request.
+ * Length of a bucket that is at least `pixels` wide. Powers of two from the epoch on: buckets stay where they are while
+ * the view moves, so that a moving view does not flicker.
  */
-export function requestSpan(visible: Span, reach = 0): Span {
+export function bucketLength(visible: Span, plotWidth: number, pixels: number): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2((widthOf(visible) * pixels) / Math.max(plotWidth, 1))))
+}
+
+/**
+ * The span to ask the server for: the visible one and about a quarter more on each side (and `reach` ms), on a grid of
+ * powers of two (no finer than `grid`), so that small pans need no new request.
+ */
+export function requestSpan(visible: Span, reach = 0, grid = 1): Span {
   const from = visible.from - reach
   const to = visible.to + reach
-  const step = 2 ** Math.ceil(Math.log2((to - from) / 4))
+  const step = Math.max(grid, 2 ** Math.ceil(Math.log2((to - from) / 4)))
   return { from: Math.floor(from / step - 0.5) * step, to: Math.ceil(to / step + 0.5) * step }
 }
 

@@ -8,6 +8,7 @@ import type { Track } from '@/series/track'
 import { commonHoles } from '@/series/track'
 import type { Curve } from '@/timeline/lanes'
 import type { Span } from '@/time/span'
+import { clipped } from '@/time/span'
 
 /** Columns of one curve: mean, then the band's max and min. */
 const COLUMNS = 3
@@ -20,16 +21,25 @@ export interface Ground {
   ticks: readonly number[]
   /** Track whose idleness is hatched. */
   idle: Track | null
-  /** Where none of these has a value there are dots. */
-  presence: readonly Track[]
+  /** From the first stored data to the newest: what lies outside is dimmed. */
+  known: Span
+  /** Where none of these has a value there are dots; null where no value is an answer too. */
+  presence: readonly Track[] | null
 }
 
 function sameTimes(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a[0] === b[0] && a.at(-1) === b.at(-1)
 }
 
+/** Samples have no band: nothing is drawn for its edges. */
+function bandOf(track: Track): (number | null)[][] {
+  if (track.banded) return [track.max, track.min]
+  const none = new Array<null>(track.time.length).fill(null)
+  return [none, none]
+}
+
 function columnsOf(track: Track): uPlot.AlignedData {
-  return [track.time, track.mean, track.max, track.min] as uPlot.AlignedData
+  return [track.time, track.mean, ...bandOf(track)] as uPlot.AlignedData
 }
 
 /** Tracks of one lane side by side. Tracks with times of their own are joined; their lines stay unbroken. */
@@ -37,7 +47,7 @@ export function alignedData(tracks: readonly Track[]): uPlot.AlignedData {
   const first = tracks[0]
   if (!first) return [[]]
   if (tracks.every((track) => sameTimes(track.time, first.time))) {
-    return [first.time, ...tracks.flatMap((track) => [track.mean, track.max, track.min])] as uPlot.AlignedData
+    return [first.time, ...tracks.flatMap((track) => [track.mean, ...bandOf(track)])] as uPlot.AlignedData
   }
   return uPlot.join(tracks.map(columnsOf))
 }
@@ -124,19 +134,32 @@ function paintIdle(chart: uPlot, ground: Ground, idle: Track): void {
   ctx.globalAlpha = 1
 }
 
-function paintHoles(chart: uPlot, ground: Ground): void {
+function paintHoles(chart: uPlot, ground: Ground, presence: readonly Track[]): void {
   const { ctx } = chart
+  // Nothing at all is told in words instead.
+  if (presence.every((track) => track.time.length === 0)) return
   const fill = dots(ctx, ground.ink('missing'), uPlot.pxRatio)
   if (fill) ctx.fillStyle = fill
-  for (const hole of commonHoles(ground.presence, ground.span)) {
+  for (const hole of commonHoles(presence, clipped(ground.span, ground.known))) {
     paintSpan(chart, hole, (left, width) => ctx.fillRect(left, 0, width, ctx.canvas.height))
+  }
+}
+
+/** Before the first data and after the last there is nothing to miss. */
+function paintOutside(chart: uPlot, ground: Ground): void {
+  const { ctx } = chart
+  ctx.fillStyle = ground.ink('ground')
+  const sides = [{ from: ground.span.from, to: ground.known.from }, { from: ground.known.to, to: ground.span.to }]
+  for (const side of sides) {
+    if (side.to > side.from) paintSpan(chart, side, (left, width) => ctx.fillRect(left, 0, width, ctx.canvas.height))
   }
 }
 
 export function paintGround(chart: uPlot, ground: Ground): void {
   chart.ctx.save()
+  paintOutside(chart, ground)
   paintGrid(chart, ground)
   if (ground.idle) paintIdle(chart, ground, ground.idle)
-  paintHoles(chart, ground)
+  if (ground.presence) paintHoles(chart, ground, ground.presence)
   chart.ctx.restore()
 }

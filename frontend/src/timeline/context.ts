@@ -1,15 +1,34 @@
 /** What the lanes of one host share. */
 
+import { refThrottled } from '@vueuse/core'
 import type { InjectionKey, Ref } from 'vue'
-import { inject } from 'vue'
-import type { SeriesBook } from '@/series/book'
+import { computed, inject, ref } from 'vue'
+import { SeriesBook } from '@/series/book'
+import type { Span } from '@/time/span'
 import type { Viewport } from '@/timeline/viewport'
+
+/** Figures in labels change this often at most: ten times a second nobody can read them. */
+const LABEL_MS = 500
+
+/** The data and the span that labels tell of. */
+export interface LabelState {
+  version: number
+  span: Span
+}
 
 export interface TimelineContext {
   book: SeriesBook
   viewport: Viewport
   /** Width of every plot in CSS pixels. */
   plotWidth: Ref<number>
+  /** Changes seldom enough to be read; drawing watches the book and the viewport themselves. */
+  labels: Ref<LabelState>
+}
+
+export function timelineContext(viewport: Viewport): TimelineContext {
+  const book = new SeriesBook()
+  const now = computed(() => ({ version: book.version.value, span: viewport.span.value }))
+  return { book, viewport, plotWidth: ref(0), labels: refThrottled(now, LABEL_MS, true, true) }
 }
 
 export const timelineKey: InjectionKey<TimelineContext> = Symbol('timeline')

@@ -34,16 +34,17 @@ export function heatGrid(tracks: readonly Track[], span: Span, maxColumns = MAX_
   return { columns, rows: tracks.length, values }
 }
 
-/** Pixels of a grid; cells without a value stay transparent, so that the dots behind show. */
+/** Pixels of a grid; cells without a value stay transparent. */
 export function heatPixels(grid: HeatGrid, table: readonly Rgb[]): ImageData {
   const image = new ImageData(grid.columns, Math.max(1, grid.rows))
-  grid.values.forEach((value, i) => {
-    if (Number.isNaN(value)) return
+  for (let i = 0; i < grid.values.length; i += 1) {
+    const value = grid.values[i] as number
+    if (Number.isNaN(value)) continue
     const colour = table[Math.min(255, Math.max(0, Math.round(value * 255)))] as Rgb
     image.data[i * 4] = colour[0]
     image.data[i * 4 + 1] = colour[1]
     image.data[i * 4 + 2] = colour[2]
     image.data[i * 4 + 3] = 255
-  })
+  }
   return image
 }

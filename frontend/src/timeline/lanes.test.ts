@@ -17,6 +17,8 @@ it('shows the owners of a GPU first, then the busiest, and leaves idle others ou
 
 it.each([
   ['/usr/bin/python3 -u /srv/serve.py --port 1', 'serve.py'],
+  ["python3 -c import os; os.fork()", 'python3 -c'],
+  ['python -m vllm.serve --port 1', 'vllm.serve'],
   ['/opt/trt/server --model x', 'server'],
   ['', ''],
 ])('%s is called %s', (command, name) => {

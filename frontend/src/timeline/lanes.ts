@@ -20,12 +20,18 @@ export interface LaneDefinition {
   unit: string
   /** Top of the scale; null: what the visible values need. */
   ceiling: number | null
+  /** Without a ceiling, the scale reaches at least this, so that next to nothing looks like it. */
+  floor: number
   height: number
   /** Entity whose idleness is hatched behind the curves. */
   idleOf: string | null
+  /** No value says something itself (a process that was not among the busiest), so it is not marked as missing. */
+  absenceIsData: boolean
   curves: Curve[]
 }
 
+/** PCIe lanes show at least this: a few MB/s are no traffic. */
+const PCIE_FLOOR = 100e6
 const ACTIVE = 'gpu_graphics_active_ratio'
 /** Processes shown at most in the lane of processes. */
 const MAX_PROCESSES = 5
@@ -41,8 +47,10 @@ export function activeLane(gpu: DeviceInfo): LaneDefinition {
     help: 'Graphics active: share of each 100 ms in which the GPU worked. Hatched: gaps, below 10 %. Utilization only says that something ran.',
     unit: 'ratio',
     ceiling: 1,
+    floor: 1,
     height: 104,
     idleOf: gpu.entity,
+    absenceIsData: false,
     curves: [
       curve(gpu.entity, ACTIVE, 'graphics active', 'series-1', 'area'),
       curve(gpu.entity, 'gpu_utilization_ratio', 'utilization', 'series-plain', 'thin'),
@@ -53,7 +61,8 @@ export function activeLane(gpu: DeviceInfo): LaneDefinition {
 export function detailLanes(gpu: DeviceInfo): LaneDefinition[] {
   const at = gpu.entity
   const lane = (name: string, title: string, help: string, unit: string, ceiling: number | null, curves: Curve[]) => ({
-    name, title, help, unit, ceiling, height: curves.length > 2 ? 72 : 60, idleOf: null, curves,
+    name, title, help, unit, ceiling, floor: unit === 'bytes/s' ? PCIE_FLOOR : 0, height: curves.length > 2 ? 76 : 60,
+    idleOf: null, absenceIsData: false, curves,
   })
   return [
     lane('pipelines', 'Pipelines', 'How much of the chip worked: SMs with a warp, tensor pipes, memory interface.', 'ratio', 1, [
@@ -77,8 +86,10 @@ export function detailLanes(gpu: DeviceInfo): LaneDefinition[] {
 export function shortCommand(command: string): string {
   const words = command.split(/\s+/).filter(Boolean)
   const base = (word: string): string => word.split('/').at(-1) ?? word
-  const script = words.slice(1).find((word) => !word.startsWith('-'))
   const first = base(words[0] ?? '')
+  const option = words.findIndex((word, i) => i > 0 && (word === '-c' || word === '-m'))
+  const script = words.slice(1).find((word) => !word.startsWith('-'))
+  if (/^(python|pypy)/.test(first) && option > 0 && words[option] === '-c') return `${first} -c`
   return /^(python|pypy|node|ruby|java|bash|sh)/.test(first) && script ? base(script) : first
 }
 
@@ -98,8 +109,10 @@ export function processLane(processes: readonly ProcessInfo[]): LaneDefinition {
     help: 'Cores used by the processes that hold a GPU, and by the busiest others.',
     unit: 'cores',
     ceiling: null,
+    floor: 1,
     height: Math.max(60, 28 + 16 * processes.length),
     idleOf: null,
+    absenceIsData: true,
     curves: processes.map((process, i) =>
       curve(process.entity, 'process_cpu_cores', `${shortCommand(process.command)} ${process.pid}`, `series-${(i % 6) + 1}`),
     ),

@@ -1,22 +1,72 @@
-/** The live socket of a host page: frames go to the book, the view follows, a reconnect fills the hole. */
+/**
+ * The live socket of a host page: frames go to the book and the view follows. Agents store in batches of seconds, so the
+ * time between what is stored and the first frame is fetched as soon as it is there.
+ */
 
+import { useTimeoutFn } from '@vueuse/core'
 import { onBeforeUnmount, onMounted } from 'vue'
+import { readSeries } from '@/api/queries'
 import type { LiveFrame } from '@/api/schema'
 import { useLiveStore } from '@/live/store'
 import { LiveFeed } from '@/live/socket'
+import type { Span } from '@/time/span'
 import type { TimelineContext } from '@/timeline/context'
 import { liveMetrics } from '@/timeline/lanes'
+
+const BRIDGE_PERIOD_MS = 1000
+/** An agent that stored nothing for so long has other troubles; the ordinary reads fill the hole later. */
+const BRIDGE_TRIES = 12
+/** What is stored is known a little late: reach back beyond it. */
+const BRIDGE_REACH_MS = 10_000
+/** Half as many as samples can be there at most, so that they come as they were taken. */
+const BRIDGE_BUCKETS = 200
+/** Bridged when samples end so near to the first frame. */
+const NEAR_MS = 300
+
+/** Fetches stored samples up to `first.to` until they are all there. */
+function useBridge({ book, viewport }: TimelineContext, host: string, wanted: ReadonlySet<string>): (firstFrame: number) => void {
+  let span: Span | null = null
+  let tries = 0
+
+  async function read(): Promise<void> {
+    if (!span || tries >= BRIDGE_TRIES) return
+    tries += 1
+    const answer = await readSeries(host, span, { entity: ['gpu:*', 'core:*', 'process:*'], metric: [...wanted], buckets: BRIDGE_BUCKETS }).catch(() => null)
+    if (answer) book.bridge(answer)
+    const until = Math.max(...(answer?.series ?? []).map((data) => data.time_ms.at(-1) ?? 0), 0)
+    if (span && until < span.to - NEAR_MS) timer.start()
+  }
+
+  const timer = useTimeoutFn(() => void read(), BRIDGE_PERIOD_MS, { immediate: false })
+  onBeforeUnmount(() => {
+    span = null
+  })
+  return (firstFrame) => {
+    span = { from: Math.min(viewport.known.to, firstFrame) - BRIDGE_REACH_MS, to: firstFrame }
+    tries = 0
+    timer.start()
+  }
+}
 
 export function useLiveFeed(context: TimelineContext, host: string, refetch: () => void): void {
   const live = useLiveStore()
   const wanted = liveMetrics()
+  const bridge = useBridge(context, host, wanted)
+  let connected = false
 
   function take(frame: LiveFrame): void {
+    if (!connected) bridge(frame.time_ms)
+    connected = true
     context.book.append(frame, wanted)
     context.viewport.follow(frame.time_ms)
   }
 
-  const feed = new LiveFeed(host, { frame: take, state: live.report, reconnected: refetch })
+  function reconnected(): void {
+    connected = false
+    refetch()
+  }
+
+  const feed = new LiveFeed(host, { frame: take, state: live.report, reconnected })
   onMounted(() => feed.open())
   onBeforeUnmount(() => feed.close())
 }

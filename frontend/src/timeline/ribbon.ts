@@ -39,13 +39,21 @@ export function rankedFunctions(ribbon: RibbonAnswer): RankedFunction[] {
     })
 }
 
-/** Neighbouring buckets with the same function, waiting or working alike, as one run. */
+/** Stacks are taken every 50 to 100 ms, seldomer on a busy host: a sample stands until the next within this. */
+const BRIDGED_MS = 500
+
+/**
+ * Neighbouring buckets with the same function, waiting or working alike, as one run. Buckets shorter than the pace of
+ * sampling are often empty: a run reaches to the next one near it.
+ */
 export function ribbonRuns(ribbon: RibbonAnswer): RibbonRun[] {
   const runs: RibbonRun[] = []
+  const reach = Math.max(ribbon.bucket_ms / 2, BRIDGED_MS)
   for (const bucket of ribbon.buckets) {
     const waiting = bucket.on_cpu_share !== null && bucket.on_cpu_share < ON_CPU
     const last = runs.at(-1)
-    const touches = last && Math.abs(bucket.time_ms - last.to) < ribbon.bucket_ms / 2
+    const touches = last !== undefined && bucket.time_ms - last.to < reach
+    if (touches) last.to = bucket.time_ms
     if (last && touches && last.function === bucket.function && last.waiting === waiting) {
       const all = last.samples + bucket.samples
       last.share = weighed(last.share, last.samples, bucket.share, bucket.samples)
@@ -65,6 +73,68 @@ export function ribbonRuns(ribbon: RibbonAnswer): RibbonRun[] {
     }
   }
   return runs
+}
+
+/**
+ * Runs too short to be told apart on the screen, joined until they are `minMs` long and named by the function that most of
+ * their samples show. Longer runs keep their edges; what is joined comes apart when one zooms in.
+ */
+export function readableRuns(runs: readonly RibbonRun[], minMs: number): RibbonRun[] {
+  const out: RibbonRun[] = []
+  let group: RibbonRun[] = []
+
+  function flush(): void {
+    if (group.length) out.push(joined(group))
+    group = []
+  }
+
+  for (const run of runs) {
+    const before = group.at(-1)
+    if (before && run.from !== before.to) flush()
+    if (run.to - run.from >= minMs) {
+      flush()
+      out.push(run)
+      continue
+    }
+    group.push(run)
+    if (run.to - (group[0] as RibbonRun).from >= minMs) flush()
+  }
+  flush()
+  return together(out)
+}
+
+/** Neighbours that came to show the same are one. */
+function together(runs: readonly RibbonRun[]): RibbonRun[] {
+  const out: RibbonRun[] = []
+  for (const run of runs) {
+    const last = out.at(-1)
+    if (last && last.to === run.from && last.function === run.function && last.waiting === run.waiting) out[out.length - 1] = joined([last, run])
+    else out.push(run)
+  }
+  return out
+}
+
+/** One run from neighbours: its function tops most samples; its share counts those of this function alone. */
+function joined(runs: readonly RibbonRun[]): RibbonRun {
+  const first = runs[0] as RibbonRun
+  if (runs.length === 1) return first
+  const counts = new Map<number, number>()
+  for (const run of runs) counts.set(run.function, (counts.get(run.function) ?? 0) + run.share * run.samples)
+  const [top, topCount] = [...counts.entries()].reduce((a, b) => (b[1] > a[1] ? b : a))
+  const own = runs.filter((run) => run.function === top)
+  const samples = runs.reduce((sum, run) => sum + run.samples, 0)
+  const known = own.filter((run) => run.onCpu !== null)
+  const weight = known.reduce((sum, run) => sum + run.samples, 0)
+  const onCpu = weight ? known.reduce((sum, run) => sum + (run.onCpu ?? 0) * run.samples, 0) / weight : null
+  return {
+    from: first.from,
+    to: (runs.at(-1) as RibbonRun).to,
+    function: top,
+    samples,
+    share: samples ? topCount / samples : 0,
+    onCpu,
+    waiting: onCpu !== null && onCpu < ON_CPU,
+  }
 }
 
 function weighed(a: number, aWeight: number, b: number, bWeight: number): number {

@@ -5,13 +5,15 @@ import { computed, shallowRef, watch } from 'vue'
 import type { SpanWish } from '@/api/queries'
 import type { HostDetail } from '@/api/schema'
 import type { Span } from '@/time/span'
-import { clipped, requestSpan, widthOf } from '@/time/span'
+import { bucketLength, clipped, requestSpan, widthOf } from '@/time/span'
 import type { TimelineContext } from '@/timeline/context'
 import { boundsOf } from '@/timeline/lanes'
 
-/** A bucket of the ribbon is so wide that its colour can be told. */
-const RIBBON_PIXELS = 6
-const MIN_RIBBON_BUCKETS = 100
+/** A bucket of a line is at least a pixel wide, one of the ribbon a few; short runs of it are joined for reading. */
+const LINE_PIXELS = 1
+const RIBBON_PIXELS = 4
+/** Stacks are taken about every 100 ms: shorter buckets would often be empty. */
+const MIN_RIBBON_BUCKET_MS = 128
 /** The next gap is looked for this far around the view, at least. */
 const MIN_REACH_MS = 120_000
 /** And no further than this, so that the server need not search a day for a view of hours. */
@@ -26,8 +28,9 @@ const STORED_STEP = 0.05
 export interface TimelineSpans {
   /** The visible span where there is data: verdict and gaps. */
   visible: ComputedRef<SpanWish>
-  /** The visible span with room: series. */
+  /** The visible span with room: series, and how long a bucket of them is. */
   around: ComputedRef<SpanWish>
+  lineBucketMs: ComputedRef<number>
   /** The same for stacks. */
   stacks: ComputedRef<SpanWish>
   /** Far around: the way from gap to gap. */
@@ -40,8 +43,8 @@ export function useSpans(context: TimelineContext, host: string, detail: Ref<Hos
   const hasGpu = computed(() => detail.value.devices.length > 0)
 
   /** While live, the end moves with every settling and nothing is asked about the future. */
-  function ended(span: Span): Span {
-    return viewport.live.value ? { ...span, to: viewport.settled.value.to } : span
+  function ended(span: Span, bucketMs = 1): Span {
+    return viewport.live.value ? { ...span, to: Math.ceil(viewport.settled.value.to / bucketMs) * bucketMs } : span
   }
 
   function wish(span: Span | null): SpanWish {
@@ -65,17 +68,21 @@ export function useSpans(context: TimelineContext, host: string, detail: Ref<Hos
     const part = clipped(shown, bounds)
     return wish(hasGpu.value && widthOf(part) >= MIN_VISIBLE_MS ? part : null)
   })
-  const around = computed(() => wish(plotWidth.value > 0 ? ended(requestSpan(viewport.settled.value)) : null))
-  const stacks = computed(() => (hasGpu.value ? around.value : wish(null)))
+  const lineBucketMs = computed(() => bucketLength(viewport.settled.value, plotWidth.value, LINE_PIXELS))
+  const ribbonBucketMs = computed(() => Math.max(MIN_RIBBON_BUCKET_MS, bucketLength(viewport.settled.value, plotWidth.value, RIBBON_PIXELS)))
+  function aroundOn(bucketMs: number): SpanWish {
+    return wish(plotWidth.value > 0 ? ended(requestSpan(viewport.settled.value, 0, bucketMs), bucketMs) : null)
+  }
+  const around = computed(() => aroundOn(lineBucketMs.value))
+  const stacks = computed(() => (hasGpu.value ? aroundOn(ribbonBucketMs.value) : wish(null)))
   const wide = computed(() => {
     const width = widthOf(viewport.settled.value)
     const reach = Math.max(MIN_REACH_MS, Math.min(4 * width, MAX_REACH_MS))
     return wish(hasGpu.value ? ended(requestSpan(viewport.settled.value, reach)) : null)
   })
   const ribbonBuckets = computed(() => {
-    const { span } = around.value
-    const wider = span ? widthOf(span) / widthOf(viewport.settled.value) : 1
-    return Math.max(MIN_RIBBON_BUCKETS, Math.round((wider * plotWidth.value) / RIBBON_PIXELS))
+    const { span } = stacks.value
+    return span ? Math.max(1, Math.round(widthOf(span) / ribbonBucketMs.value)) : 1
   })
-  return { visible, around, stacks, wide, ribbonBuckets }
+  return { visible, around, lineBucketMs, stacks, wide, ribbonBuckets }
 }

@@ -38,6 +38,11 @@ export class Viewport {
     this.newest = bounds.to
   }
 
+  /** From the first stored data to the newest known: outside of it nothing was measured yet, or any more. */
+  get known(): Span {
+    return { from: this.bounds.value.from, to: Math.max(this.newest, this.bounds.value.to) }
+  }
+
   get view(): View {
     return this.live.value ? { live: true, seconds: this.liveSeconds.value } : { live: false, span: this.span.value }
   }
@@ -97,7 +102,7 @@ export class Viewport {
   }
 
   fit(): void {
-    this.jump({ ...this.bounds.value, to: Math.max(this.newest, this.bounds.value.to) })
+    this.jump(this.known)
   }
 
   /** Asks the server again for what is shown, as after a reconnect. */
@@ -119,8 +124,7 @@ export class Viewport {
 
   private move(span: Span): void {
     this.live.value = false
-    const bounds = { ...this.bounds.value, to: Math.max(this.newest, this.bounds.value.to) }
-    this.span.value = keptNear(span, bounds)
+    this.span.value = keptNear(span, this.known)
     if (this.timer !== null) clearTimeout(this.timer)
     this.timer = setTimeout(() => this.settle(), SETTLE_MS)
   }
