@@ -24,7 +24,7 @@ from gapscope_backend.analysis.contrast.table import Table
 from gapscope_backend.analysis.samples import read_samples
 from gapscope_backend.analysis.verdict import Span
 from gapscope_backend.analysis.view import read_views
-from gapscope_backend.analysis.window import Gpu, Window
+from gapscope_backend.analysis.window import Floats, Gpu, Window
 
 KINDS = ("function", "line", "thread", "process", "metric")
 LISTED = 40
@@ -36,13 +36,12 @@ def _rank(difference: Difference) -> tuple[bool, bool, bool, float]:
     return difference.follows, not difference.significant, difference.effect <= 0, -abs(difference.effect)
 
 
-def _differences(table: Table, split: Split, blocks: Blocks) -> tuple[Difference, ...]:
+def _differences(table: Table, split: Split, p: Floats | None) -> tuple[Difference, ...]:
     if not table.items:
         return ()
     gap, rest = table.side(split.gap), table.side(split.rest)
     is_share = table.items[0].kind != "metric"
     effect = share_effect(gap, rest) if is_share else mean_effect(table, gap, rest)
-    p = adjusted_p_values(table, split, blocks, len(KINDS)) if blocks.enough else None
     counted = table.values if is_share else table.totals
     sides = [counted @ split.gap, table.totals @ split.gap, counted @ split.rest, table.totals @ split.rest]
     found = [
@@ -85,6 +84,11 @@ def _tables(window: Window, gpu: Gpu) -> dict[str, Table]:
     }
 
 
+def _all_differences(tables: dict[str, Table], split: Split, blocks: Blocks) -> dict[str, tuple[Difference, ...]]:
+    p = adjusted_p_values(list(tables.values()), split, blocks) if blocks.enough else [None] * len(tables)
+    return {kind: _differences(table, split, own) for (kind, table), own in zip(tables.items(), p, strict=True)}
+
+
 def contrast(window: Window, gpu: Gpu, spans: Sequence[Span] | None = None) -> Contrast:
     """What differs between the gaps of ``gpu`` (or ``spans``) and the rest of ``window``, and its idle hotspots.
 
@@ -94,9 +98,7 @@ def contrast(window: Window, gpu: Gpu, spans: Sequence[Span] | None = None) -> C
     split = split_by_spans(view, spans) if spans else split_by_idle_share(view)
     hotspots = rank_idle_hotspots(view)
     blocks = find_blocks(split)
-    found: dict[str, tuple[Difference, ...]] = {}
-    if split.has_contrast:
-        found = {kind: _differences(table, split, blocks) for kind, table in _tables(window, gpu).items()}
+    found = _all_differences(_tables(window, gpu), split, blocks) if split.has_contrast else {}
     return Contrast(
         host=window.host,
         gpu=gpu.key,

@@ -15,6 +15,7 @@ kinds are joined by Bonferroni. So ``LEVEL`` is about the chance that a window w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,30 +71,36 @@ def find_blocks(split: Split) -> Blocks:
     return Blocks(length, cells // length)
 
 
-def _orders(cells: int, length: int, count: int) -> list[Ints]:
-    """``count`` orders of the cells, blocks of ``length`` shuffled; the first cut is at random too."""
+def _orders(random: np.random.Generator, cells: int, length: int, count: int) -> Ints:
+    """int64[cells, count]: orders of the cells with blocks of ``length`` shuffled; the first cut is at random too."""
+    shift = random.integers(0, length, (count, 1))
+    block = (np.arange(cells) + shift) // length
+    place = random.random((count, cells // length + 2))
+    order: Ints = np.argsort(np.take_along_axis(place, block, axis=1), axis=1, kind="stable").T
+    return order
+
+
+def adjusted_p_values(tables: Sequence[Table], split: Split, blocks: Blocks) -> list[Floats]:
+    """p-value of each item's difference, for each table; adjusted for all items and all tables."""
+    differences = [[table.difference(split.gap, split.rest)[:, None]] for table in tables]
     random = np.random.default_rng(SEED)
-    orders = []
-    for _ in range(count):
-        cuts = np.arange(int(random.integers(1, length + 1)), cells, length)
-        pieces = np.split(np.arange(cells), cuts)
-        orders.append(np.concatenate([pieces[i] for i in random.permutation(len(pieces))]))
-    return orders
-
-
-def adjusted_p_values(table: Table, split: Split, blocks: Blocks, kinds: int) -> Floats:
-    """p-value of each item's difference, adjusted for all items of the table and for ``kinds`` tables."""
-    differences = [table.difference(split.gap, split.rest)[:, None]]
-    orders = _orders(split.gap.size, blocks.length, PERMUTATIONS)
     for start in range(0, PERMUTATIONS, AT_ONCE):
-        chosen = np.array(orders[start : start + AT_ONCE]).T
-        differences.append(table.difference(split.gap[chosen], split.rest[chosen]))
-    joined = np.concatenate(differences, axis=1)
-    joined -= joined.mean(axis=1, keepdims=True)
-    spread = joined.std(axis=1, keepdims=True)
-    size = np.abs(np.divide(joined, spread, out=np.zeros_like(joined), where=spread > 1e-12))
-    largest = size.max(axis=0)
-    # The observed order is one of those that could have come: it is among the 500 that are counted.
-    reached = (largest[None, :] >= size[:, :1] * (1 - 1e-12)).sum(axis=1)
-    found: Floats = np.minimum(1.0, kinds * reached / largest.size)
-    return found
+        count = min(AT_ONCE, PERMUTATIONS - start)
+        order = _orders(random, split.gap.size, blocks.length, count)
+        gap, rest = split.gap[order], split.rest[order]
+        for table, found in zip(tables, differences, strict=True):
+            found.append(table.difference(gap, rest))
+    return [np.minimum(1.0, len(tables) * _largest(np.concatenate(found, axis=1))) for found in differences]
+
+
+def _largest(differences: Floats) -> Floats:
+    """How often the largest difference of an order reaches that of each item in the observed one, the first column.
+
+    The observed order is one of those that could have come, so it is among those that are counted.
+    """
+    centred = differences - differences.mean(axis=1, keepdims=True)
+    spread = centred.std(axis=1, keepdims=True)
+    size = np.abs(np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12))
+    largest = size.max(axis=0, initial=0.0)
+    reached: Floats = (largest[None, :] >= size[:, :1] * (1 - 1e-12)).mean(axis=1)
+    return reached

@@ -29,9 +29,9 @@ class Split:
 
     @property
     def has_contrast(self) -> bool:
-        """True where the two sides are different cells."""
+        """True where the two sides are different cells; spans need a whole cell on each side."""
         if self.name == "spans":
-            return bool(self.gap.sum() > 0 and self.rest.sum() > 0)
+            return bool(min(self.gap.sum(), self.rest.sum()) >= 1.0)
         return self.idlest is not None and self.busiest is not None and self.busiest - self.idlest > CONTRAST_POINTS
 
 
