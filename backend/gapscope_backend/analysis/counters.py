@@ -52,6 +52,25 @@ class Counters:
         return out
 
 
+AROUND_CELLS = 25
+"""Judgements on how a program works hold for 2.5 s to either side: enough samples for a share, short against its
+phases."""
+
+
+def around(cells: Floats) -> Floats:
+    """Sum over the cells within ``AROUND_CELLS`` of each; NaN counts as 0."""
+    total = np.concatenate(([0.0], np.cumsum(np.nan_to_num(cells))))
+    at = np.arange(cells.size)
+    upper, lower = np.minimum(at + AROUND_CELLS + 1, cells.size), np.maximum(at - AROUND_CELLS, 0)
+    sums: Floats = total[upper] - total[lower]
+    return sums
+
+
+def ratio(over: Floats, under: Floats) -> Floats:
+    """``over / under``, 0 where there is nothing below the line."""
+    return np.divide(over, under, out=np.zeros(over.size), where=under > 1e-12)
+
+
 def hold(cells: Floats, period_cells: float) -> Floats:
     """Give each empty cell the value of the next sample when that sample's interval reaches back to it."""
     reach = min(round(period_cells * 1.2) - 1, LONGEST_HOLD_CELLS)

@@ -28,6 +28,7 @@ class CpuAround:
     iowait: Floats
     loader_children: bool
     read_bytes: Floats
+    child_pids: tuple[int, ...] = ()
 
 
 def cpu_list(text: str | None) -> frozenset[int]:
@@ -78,4 +79,5 @@ def read_cpu(window: Window, gpu: Gpu) -> CpuAround:
         iowait=held_cells(window, "host", "cpu_iowait_cores"),
         loader_children=any(LOADER_THREAD in p.threads.values() for p in below),
         read_bytes=_sum(window, list(gpu.owners), "process_read_bytes_per_second"),
+        child_pids=tuple(children),
     )

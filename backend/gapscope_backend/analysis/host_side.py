@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gapscope_backend.analysis.activity import ACTIVITY_COUNT, ON_CPU_WORK, Activity
+from gapscope_backend.analysis.counters import around, ratio
 from gapscope_backend.analysis.cpu import CpuAround
 from gapscope_backend.analysis.feeders import feeder_flags, leading
 from gapscope_backend.analysis.samples import Flags, Samples, activity_counts
@@ -32,7 +33,7 @@ class HostSide:
 
     ``weight`` float64[samples] is what is left of each sample after waits for the GPU have used up busy time;
     ``feeders`` marks the samples of feeding threads. ``sample_count`` counts those samples, ``counts``
-    float64[activities] by activity and without weights.
+    float64[activities, cells] without weights.
     """
 
     samples: Samples | None
@@ -42,10 +43,9 @@ class HostSide:
     sample_count: int
     counts: Floats
 
-    def raw_share(self, *activities: Activity) -> float:
-        """Share of the feeding threads' samples, busy time of the GPU included; 0 without samples."""
-        total = float(self.counts.sum())
-        return float(self.counts[list(activities)].sum()) / total if total else 0.0
+    def near(self, *activities: Activity) -> Floats:
+        """Share of the feeding threads' samples around each cell, busy time of the GPU included; 0 without samples."""
+        return ratio(around(self.counts[list(activities)].sum(axis=0)), around(self.counts.sum(axis=0)))
 
 
 def _levels(graphics: Floats) -> Ints:
@@ -105,7 +105,7 @@ def _shares(counts: Floats, graphics: Floats) -> Floats:
 def _unseen(cells: int) -> HostSide:
     share = np.zeros((ACTIVITY_COUNT, cells))
     share[Activity.UNSEEN] = 1.0
-    return HostSide(None, np.zeros(0, dtype=bool), np.zeros(0), share, 0, np.zeros(ACTIVITY_COUNT))
+    return HostSide(None, np.zeros(0, dtype=bool), np.zeros(0), share, 0, np.zeros((ACTIVITY_COUNT, cells)))
 
 
 def read_host_side(samples: Samples | None, gpu: Gpu, graphics: Floats, cpu: CpuAround) -> HostSide:
@@ -120,5 +120,5 @@ def read_host_side(samples: Samples | None, gpu: Gpu, graphics: Floats, cpu: Cpu
     chosen = leading(samples, feeders)
     weight = np.where(chosen, _weights(activity, samples.cell, chosen, graphics), 0.0)
     counts = activity_counts(samples, chosen, weight, graphics.size, ACTIVITY_COUNT)
-    raw = np.bincount(activity[chosen], minlength=ACTIVITY_COUNT).astype(np.float64)
+    raw = activity_counts(samples, chosen, np.ones(samples.count), graphics.size, ACTIVITY_COUNT)
     return HostSide(samples, feeders, weight, _shares(counts, graphics), int(chosen.sum()), raw)

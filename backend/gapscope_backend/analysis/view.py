@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
-from gapscope_backend.analysis.counters import Counters, read_counters
+from gapscope_backend.analysis.counters import Counters, around, ratio, read_counters
 from gapscope_backend.analysis.cpu import CpuAround, read_cpu
 from gapscope_backend.analysis.gaps import Flags, runs
 from gapscope_backend.analysis.host_side import HostSide, read_host_side
@@ -63,6 +63,15 @@ class View:
         w = np.where(np.isnan(values), 0.0, self.seconds if weights is None else weights)
         total = float(w.sum())
         return float((np.nan_to_num(values) * w).sum() / total) if total > 0 else None
+
+    def near_activity(self, *activities: Activity) -> Floats:
+        """Idle-weighted share of the activities around each cell."""
+        idle = self.idle
+        return ratio(around(self.host.share[list(activities)].sum(axis=0) * idle), around(idle))
+
+    def near_mean(self, values: Floats) -> Floats:
+        """Mean around each cell, of the cells that have a value."""
+        return ratio(around(values), around((~np.isnan(values)).astype(np.float64)))
 
     def mean_activity(self, *activities: Activity) -> float:
         """Idle-weighted share of the activities over the window."""

@@ -10,8 +10,9 @@ from gapscope_backend.analysis.causes.native_work import (
     CERTAIN,
     cpu_share_of_launch,
     cpu_share_of_native,
-    launching_traffic,
+    mean_traffic,
 )
+from gapscope_backend.analysis.counters import around, ratio
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -23,25 +24,27 @@ NATIVE_CORES = 2.0
 framework computes on the CPU with its own pool of threads (seen: 3 to 9 cores so, 0.0-0.1 while launching)."""
 
 
-def native_cores(view: View) -> float:
-    """Cores that the owners use beyond their Python threads; 0 where it is not known."""
-    samples, used = view.host.samples, view.mean(view.cpu.owners)
-    if samples is None or used is None:
-        return 0.0
-    mine = np.isin(samples.pids, view.gpu.owners)
-    active = float((samples.active[mine] == 1).sum())
-    snapshots = np.unique(samples.snapshot[mine]).size
-    processes = np.unique(samples.pids[mine]).size
-    return used - active / snapshots * processes if snapshots else 0.0
+def native_cores(view: View) -> Floats:
+    """Cores that the owners use beyond their Python threads, around each cell; 0 where it is not known."""
+    samples, cells = view.host.samples, view.seconds.size
+    if samples is None:
+        return np.zeros(cells)
+    python = np.zeros(cells)
+    for pid in view.gpu.owners:
+        mine = samples.pids == pid
+        running = np.bincount(samples.cell[mine & (samples.active == 1)], minlength=cells).astype(np.float64)
+        _, first = np.unique(samples.snapshot[mine], return_index=True)
+        snapshots = np.bincount(samples.cell[mine][first], minlength=cells).astype(np.float64)
+        python += ratio(around(running), around(snapshots))
+    return np.maximum(0.0, view.near_mean(view.cpu.owners) - python)
 
 
 def _claim(view: View) -> Claim:
-    pool = 1.0 if native_cores(view) >= NATIVE_CORES else 0.0
+    pool = native_cores(view) >= NATIVE_CORES
     idle: dict[Activity, Floats | float] = dict.fromkeys(WORK + OTHERS, 1.0)
-    idle |= dict.fromkeys(TENSORS_ON_CPU, pool)
-    if not pool:
-        idle[Activity.NATIVE] = cpu_share_of_native(view)
-        idle[Activity.LAUNCH] = cpu_share_of_launch(view)
+    idle[Activity.COPY] = pool.astype(np.float64)
+    idle[Activity.NATIVE] = np.where(pool, 1.0, cpu_share_of_native(view))
+    idle[Activity.LAUNCH] = np.where(pool, 1.0, cpu_share_of_launch(view))
     return Claim(idle, confidence=stack_confidence(view))
 
 
@@ -57,12 +60,16 @@ def _findings(view: View) -> Findings:
         )
         + fact("stacks", "idle time in which it waits for another thread or child that computes", others or None, 0.3)
         + fact(
-            "thread_cpu_cores", "CPU of the owners outside Python threads", native_cores(view), NATIVE_CORES, "cores"
+            "thread_cpu_cores",
+            "CPU of the owners outside Python threads",
+            view.mean(native_cores(view), view.idle),
+            NATIVE_CORES,
+            "cores",
         )
         + fact(
             "pcie_rx_bytes_per_second",
             "of the traffic that launching all the time would cause",
-            launching_traffic(view) if view.mean_activity(Activity.NATIVE) > 0.1 else None,
+            mean_traffic(view) if view.mean_activity(Activity.NATIVE) > 0.1 else None,
             CERTAIN,
         )
         + fact("process_cpu_cores", "CPU of the processes that hold the GPU", view.mean(view.cpu.owners), 0.8, "cores"),

@@ -8,6 +8,7 @@ from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import LIMIT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.counters import held_cells
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
 
 TENANT_RATIO = 0.1
 """SM utilization from which a process counts as a tenant; monitoring tools and idle contexts stay at 0."""
@@ -38,18 +39,28 @@ def _by_stacks(view: View) -> dict[int, float]:
     return {pid: share for pid, share in found.items() if share >= TENANT_RATIO}
 
 
-def _measured(view: View) -> bool:
-    known = (view.window.series.get((f"process:{pid}", "process_gpu_sm_ratio")) for pid in view.gpu.owners)
-    return any(series is not None and not np.isnan(series.values).all() for series in known)
+def _contested(view: View) -> Floats:
+    """Share of each cell's busy time in which two tenants wanted the GPU; NaN where no process has a figure."""
+    rates = np.array(
+        [held_cells(view.window, f"process:{pid}", "process_gpu_sm_ratio") for pid in view.gpu.owners] or [view.seconds]
+    )
+    known = ~np.isnan(rates).all(axis=0)
+    used = np.where(np.nan_to_num(rates) >= TENANT_RATIO, rates, 0.0)
+    total = used.sum(axis=0)
+    others = 1.0 - np.divide(used.max(axis=0), total, out=np.ones(view.seconds.size), where=total > 0)
+    return np.where(known, np.minimum(1.0, CONTESTED * others), np.nan)
 
 
 def _claim(view: View) -> Claim:
-    measured = _measured(view)
-    tenants = _tenants(view) if measured else _by_stacks(view)
+    contested = _contested(view)
+    if view.gpu.owners and not np.isnan(contested).all():
+        typical = float(np.nanmean(contested))
+        return Claim(busy=np.where(np.isnan(contested), typical, contested), confidence=0.85)
+    tenants = _by_stacks(view)
     if len(tenants) < 2:
         return Claim()
     others = 1.0 - max(tenants.values()) / sum(tenants.values())
-    return Claim(busy=np.full(view.seconds.size, min(1.0, CONTESTED * others)), confidence=0.85 if measured else 0.5)
+    return Claim(busy=min(1.0, CONTESTED * others), confidence=0.5)
 
 
 def _findings(view: View) -> Findings:

@@ -19,7 +19,7 @@ def reading_workers(view: View) -> float:
     samples = view.host.samples
     if samples is None:
         return 0.0
-    activity = samples.activity[~np.isin(samples.pids, view.gpu.owners)]
+    activity = samples.activity[np.isin(samples.pids, view.cpu.child_pids)]
     waits = int((activity == Activity.IO_WAIT).sum())
     works = int((activity == Activity.LOADER_WORK).sum())
     return waits / (waits + works) if waits else 0.0

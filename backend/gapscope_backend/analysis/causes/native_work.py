@@ -11,6 +11,8 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.launch_bound import SMALL_SM_RATIO, filling_of_fed
 from gapscope_backend.analysis.causes.transfer import STRONG_SHARE, engine_share
+from gapscope_backend.analysis.counters import around
+from gapscope_backend.analysis.gaps import Flags
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -25,35 +27,43 @@ TENSORS_ON_CPU_TRAFFIC = 0.2
 MOSTLY_IDLE = 0.3
 """Kernels that fill a good part of the SMs last longer than their launch; launched without pause they keep the GPU
 busy for more than this."""
+LEAST_SECONDS = 0.2
+"""Less launching time than this within the time around a cell tells nothing about its traffic."""
 PATH = (Activity.LAUNCH, Activity.NATIVE, Activity.COPY)
 
 
-def launching_traffic(view: View) -> float | None:
-    """PCIe traffic to the device over what the thread would cause by launching all of the idle time; None unknown."""
-    rate, idle = view.mean(view.counters.rx), float(view.idle.sum()) / max(view.window.seconds, 1e-9)
-    share = view.mean_activity(*PATH) * idle
-    return None if rate is None or share <= 0 else rate / (LAUNCHING_BYTES_PER_SECOND * share)
+def launching_traffic(view: View) -> Floats:
+    """PCIe traffic to the device over what the thread would cause by launching all of the idle time, around each cell.
+
+    NaN where the traffic is not known or the thread is at something else.
+    """
+    known = ~np.isnan(view.counters.rx)
+    traffic = around(np.where(known, np.nan_to_num(view.counters.rx) * view.seconds, 0.0))
+    calls = around(np.where(known, view.host.share[list(PATH)].sum(axis=0) * view.idle, 0.0))
+    return np.divide(
+        traffic, LAUNCHING_BYTES_PER_SECOND * calls, out=np.full(calls.size, np.nan), where=calls > LEAST_SECONDS
+    )
 
 
-def _framework_leads(view: View) -> bool:
-    return view.mean_activity(Activity.LAUNCH) * 2 > view.mean_activity(Activity.NATIVE)
+def mean_traffic(view: View) -> float | None:
+    """The same over the whole window."""
+    return view.mean(launching_traffic(view), view.idle)
+
+
+def _big_kernels_rarely(view: View) -> Flags:
+    """Does work that fills the SMs arrive so rarely that it is not launched all the time?"""
+    framework, native = view.near_activity(Activity.LAUNCH), view.near_activity(Activity.NATIVE)
+    idle = view.near_mean(view.counters.graphics) < MOSTLY_IDLE
+    return idle & (2 * framework <= native) & (filling_of_fed(view) >= SMALL_SM_RATIO)
 
 
 def cpu_share_of_native(view: View) -> Floats:
     """1 in cells where native calls from own code are CPU work, 0 where they may be launches."""
-    nothing = np.zeros(view.seconds.size)
-    traffic, active = launching_traffic(view), view.mean(view.counters.graphics)
-    if traffic is None or active is None:
-        return nothing
-    big = filling_of_fed(view) >= SMALL_SM_RATIO and active < MOSTLY_IDLE and not _framework_leads(view)
-    if traffic >= (LIKELY if big else CERTAIN):
-        return nothing
-    return np.where(engine_share(view) >= STRONG_SHARE, 0.0, 1.0)
+    limit = np.where(_big_kernels_rarely(view), LIKELY, CERTAIN)
+    return np.where((launching_traffic(view) < limit) & (engine_share(view) < STRONG_SHARE), 1.0, 0.0)
 
 
 def cpu_share_of_launch(view: View) -> Floats:
     """The same for the framework's own frames: tensors on the CPU cause no traffic at all."""
-    traffic = launching_traffic(view)
-    if traffic is None or traffic >= TENSORS_ON_CPU_TRAFFIC:
-        return np.zeros(view.seconds.size)
-    return np.where(engine_share(view) >= STRONG_SHARE, 0.0, 1.0)
+    rare = launching_traffic(view) < TENSORS_ON_CPU_TRAFFIC
+    return np.where(rare & (engine_share(view) < STRONG_SHARE), 1.0, 0.0)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.causes.launch_bound import PATH
+from gapscope_backend.analysis.counters import ratio
+from gapscope_backend.analysis.gaps import Flags
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
 
 SYNC_SHARE = 0.4
 """From this share of the launching time on, the syncs keep the host from running ahead, so that all of it counts to
@@ -22,37 +27,40 @@ LAUNCHING_PER_WAIT = 0.2
 """Explicit waits are part of the picture only where launching takes at least a fifth of their time."""
 
 
-def _calls(view: View) -> float:
-    return view.mean_activity(*PATH) - view.mean_activity(Activity.SYNC)
+def _calls(view: View) -> Floats:
+    return view.near_activity(*PATH) - view.near_activity(Activity.SYNC)
 
 
-def _alternates(view: View) -> bool:
-    waits = view.mean_activity(Activity.DEVICE_WAIT)
-    return waits > 0 and _calls(view) >= LAUNCHING_PER_WAIT * waits
+def _alternates(view: View) -> Flags:
+    waits = view.near_activity(Activity.DEVICE_WAIT)
+    flags: Flags = (waits > 0) & (_calls(view) >= LAUNCHING_PER_WAIT * waits)
+    return flags
 
 
-def sync_share(view: View) -> float:
-    """Share of the idle launching time that the feeding thread spends fetching results or waiting for the GPU."""
-    waits = view.mean_activity(*WAITS) if _alternates(view) else view.mean_activity(Activity.SYNC)
-    total = waits + _calls(view)
-    return waits / total if total > 0 else 0.0
+def sync_share(view: View) -> Floats:
+    """Share of the idle launching time around each cell that the feeding thread spends fetching results or waiting for
+    the GPU."""
+    explicit = np.where(_alternates(view), view.near_activity(Activity.DEVICE_WAIT), 0.0)
+    waits = explicit + view.near_activity(Activity.SYNC)
+    return ratio(waits, waits + _calls(view))
 
 
-def _would_overlap(view: View) -> bool:
+def _would_overlap(view: View) -> Flags:
     """Does the host wait for the GPU between launches that would hide behind the GPU's work if it did not wait?
 
     Over all samples the thread waits for the GPU for a good part and launches for less time than the GPU works: only
     the waits keep the two from overlapping.
     """
-    waits, launches = view.host.raw_share(*WAITS), view.host.raw_share(*LAUNCHES)
-    active = view.mean(view.counters.graphics)
-    return active is not None and waits >= WAITS_SHARE and LAUNCHING_PER_WAIT * waits <= launches <= active
+    waits, launches = view.host.near(*WAITS), view.host.near(*LAUNCHES)
+    flags: Flags = (waits >= WAITS_SHARE) & (LAUNCHING_PER_WAIT * waits <= launches)
+    return flags & (launches <= view.near_mean(view.counters.graphics))
 
 
 def _claim(view: View) -> Claim:
-    dominant = 1.0 if sync_share(view) >= SYNC_SHARE or _would_overlap(view) else 0.0
-    waits = dominant if _alternates(view) else 0.0
-    idle = {Activity.SYNC: 1.0, Activity.DEVICE_WAIT: waits, Activity.LAUNCH: dominant, Activity.NATIVE: dominant}
+    dominant = ((sync_share(view) >= SYNC_SHARE) | _would_overlap(view)).astype(np.float64)
+    waits = np.where(_alternates(view), dominant, 0.0)
+    idle: dict[Activity, Floats | float] = {Activity.SYNC: 1.0, Activity.DEVICE_WAIT: waits}
+    idle |= {Activity.LAUNCH: dominant, Activity.NATIVE: dominant}
     return Claim(idle, confidence=stack_confidence(view))
 
 
@@ -61,7 +69,7 @@ def _findings(view: View) -> Findings:
         fact(
             "stacks",
             "of the idle launching time goes to fetching results or waiting for the GPU",
-            sync_share(view),
+            view.mean(sync_share(view), view.idle),
             SYNC_SHARE,
         )
         + fact("pcie_tx_bytes_per_second", "device to host, small pieces", view.mean(view.counters.tx), None, "bytes/s")
