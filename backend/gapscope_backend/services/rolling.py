@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.services.background import end
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.incidents import Incidents, save_watch
 from gapscope_backend.services.last_minute import MINUTE_NS, LastMinute, active_seconds
@@ -113,10 +114,7 @@ class Rolling:
 
     async def close(self) -> None:
         """End what is still being computed."""
-        tasks = list(self._running.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(self._running.values())
 
     async def _arrivals(self) -> list[Arrival]:
         """Batches that were not seen before, in the order of receipt."""
