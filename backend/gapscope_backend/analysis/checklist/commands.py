@@ -33,11 +33,14 @@ class Program:
 PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("vllm", re.compile(r"(?:^|[\s/])vllm serve\b|\bvllm\.entrypoints\b")),
     ("sglang", re.compile(r"sglang\.launch_server|(?:^|[\s/])sglang serve\b")),
-    ("tritonserver", re.compile(r"(?:^|[\s/])tritonserver\b")),
-    ("torchserve", re.compile(r"(?:^|[\s/])torchserve\b|org\.pytorch\.serve\.ModelServer|ts/model_service_worker\.py")),
+    ("tritonserver", re.compile(r"(?:^|[\s/])tritonserver(?:\s|$)")),
+    (
+        "torchserve",
+        re.compile(r"(?:^|[\s/])torchserve(?:\s|$)|org\.pytorch\.serve\.ModelServer|ts/model_service_worker\.py"),
+    ),
     ("text-generation-inference", re.compile(r"text-generation-(?:launcher|router|server)")),
     ("accelerate", re.compile(r"(?:^|[\s/])accelerate launch\b|accelerate\.commands\.launch")),
-    ("torchrun", re.compile(r"(?:^|[\s/])torchrun\b|torch\.distributed\.(?:run|launch)\b")),
+    ("torchrun", re.compile(r"(?:^|[\s/])torchrun(?:\s|$)|torch\.distributed\.(?:run|launch)\b")),
 )
 """By the command line; the first that matches names the program."""
 TRAINER = re.compile(r"--(?:per[-_]device[-_]train[-_]batch[-_]size|dataloader[-_]num[-_]workers)\b")

@@ -42,6 +42,8 @@ CHECKS: tuple[Check, ...] = (
 )
 """In the order in which people look: the CPU's side, how work arrives, the chip, the host."""
 
+UNLOADED = ("no_work", "unallocated", "not_measured")
+
 
 def _status(lines: tuple[Line, ...]) -> str:
     return next((status for status in (FAIL, WARN) if any(line.status == status for line in lines)), PASS)
@@ -59,7 +61,8 @@ def _sentence(facts: Facts, lines: tuple[Line, ...]) -> str:
         )
         if count
     )
-    load = "" if any(facts.worked(view) for view in facts.views) else " No GPU was under load: check again under load."
+    asked = any(gpu.verdict not in UNLOADED for gpu in facts.verdict.gpus)
+    load = "" if asked else " No GPU was asked for anything: check again under load."
     return f"{facts.window.host}, {facts.window.seconds:.0f} s: {told}.{load}"
 
 

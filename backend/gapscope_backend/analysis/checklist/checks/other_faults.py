@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gapscope_backend.analysis.causes.cause import FAULT
 from gapscope_backend.analysis.checklist.check import Check, line, unseen
 from gapscope_backend.analysis.checklist.facts import Facts, each_gpu, judge
-from gapscope_backend.analysis.checklist.model import PASS, Line
+from gapscope_backend.analysis.checklist.model import PASS, WARN, Line
 from gapscope_backend.analysis.view import View
 
 ID, TITLE = "other_faults", "Nothing else costs GPU time"
@@ -36,12 +37,15 @@ def _one(facts: Facts, view: View) -> Line | None:
     judged = next((gpu for gpu in facts.verdict.gpus if gpu.gpu == view.gpu.key), None)
     if judged is None or not view.known.any():
         return None
-    faults = [row for row in judged.ledger if row.row_class == "fault" and row.cause not in ELSEWHERE]
-    share = sum(row.share for row in faults)
-    status = judge(share)
+    faults = [row for row in judged.ledger if row.row_class == FAULT and row.cause not in ELSEWHERE]
+    shared = [row for row in judged.ledger if row.cause == "gpu_shared"]
+    share = sum(row.share for row in (*faults, *shared))
+    status = judge(sum(row.share for row in faults))
+    if status == PASS and judge(share) != PASS:  # a second tenant is somebody's choice, and worth a look
+        status = WARN
     if status == PASS:
         return _make(PASS, f"{facts.name(view)} loses {share:.0%} of the time to other faults.", "", share, "ratio")
-    most = max(faults, key=lambda row: row.share)
+    most = max((*faults, *shared), key=lambda row: row.share)
     figure = f"{facts.name(view)} loses {share:.0%} of the time, most to {most.cause}: {most.title} ({most.share:.0%})."
     return _make(status, figure, most.advice, share, "ratio")
 
