@@ -21,6 +21,8 @@ from gapscope_backend.analysis.window import Floats, Gpu, Ints
 LEVELS = 10
 NEAR_CELLS = 5
 """A sample speaks for cells up to half a second away; stacks are taken in bursts of seconds at 10 to 20 Hz."""
+POOL_WEIGHT = 0.5
+"""Weight of the cells around, in samples: it decides only where a cell has less than one sample of its own."""
 BUSY_CHILD_CORES = 0.5
 """Children that together use half a core or more are computing, not idling (an idle worker uses under 0.02)."""
 WAITS_FOR_GPU = (Activity.DEVICE_WAIT, Activity.SYNC, Activity.COLLECTIVE, Activity.COPY)
@@ -87,17 +89,28 @@ def _weights(activity: Ints, cell: Ints, chosen: Flags, graphics: Floats) -> Flo
 
 
 def _shares(counts: Floats, graphics: Floats) -> Floats:
-    """Normalise counts per cell; a cell near samples but without weight of its own takes those of its level."""
-    total = counts.sum(axis=0)
-    sampled = total > 0
+    """Normalise counts per cell, together with a little of the cells around it that are as busy.
+
+    Without the latter, a cell whose one sample is a wait that the GPU's work explains all but wholly would put all of
+    its idle time on what is left of that wait. A cell near samples but without weight of its own takes those of cells
+    as busy anywhere.
+    """
+    sampled = counts.sum(axis=0) > 0
     near = np.convolve(sampled, np.ones(2 * NEAR_CELLS + 1))[NEAR_CELLS:][: sampled.size] > 0
     level = _levels(graphics)
     share = np.zeros_like(counts)
-    share[:, sampled] = counts[:, sampled] / total[sampled]
     for one in np.unique(level):
-        pool = counts[:, level == one].sum(axis=1)
-        if pool.sum() > 0:
-            share[:, (level == one) & ~sampled & near] = (pool / pool.sum())[:, None]
+        here = level == one
+        present = np.flatnonzero(counts[:, here].any(axis=1))
+        local = np.array([around(np.where(here, counts[activity], 0.0))[here] for activity in present])
+        if not present.size:
+            continue
+        pool = local / np.maximum(local.sum(axis=0), 1e-12)
+        own = counts[np.ix_(present, here)] + POOL_WEIGHT * pool
+        everywhere = counts[present][:, here].sum(axis=1)[:, None] / counts[:, here].sum()
+        known = own.sum(axis=0) > 0
+        part = np.where(known, own / np.where(known, own.sum(axis=0), 1.0), everywhere)
+        share[np.ix_(present, here)] = np.where(near[here], part, 0.0)
     share[Activity.UNSEEN] = np.where(share.sum(axis=0) > 0, 0.0, 1.0)
     return share
 

@@ -1,7 +1,7 @@
 """Are native calls out of own code launches of GPU work, or CPU work of a library that runs below Python?
 
 A call into a C library (OpenCV, a tokenizer, own extensions) has no frame of its own and lets go of the interpreter
-lock, as a kernel launch does. The link tells them apart: a launch sends 1.7 to 5 kB of commands to the GPU.
+lock, as a kernel launch does. The link tells them apart: a launch sends 0.4 to 5 kB of commands to the GPU.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gapscope_backend.analysis.gaps import Flags
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
-LAUNCHING_BYTES_PER_SECOND = 34e6
-"""A thread that does nothing but launch sends at least this: 20,000 launches a second of 1.7 kB (seen on recordings:
-52 MB/s through the deep Python of a language model, 99 to 245 MB/s elsewhere)."""
-CERTAIN, LIKELY = 0.5, 1.5
+LAUNCHING_BYTES_PER_SECOND = 10e6
+"""A thread that does nothing but launch sends at least this (seen: 10 to 125 MB/s through the deep Python of a language
+model, 90 to 260 MB/s elsewhere); an idle GPU is sent 0.5 MB/s."""
+CERTAIN, LIKELY = 0.5, 5.0
 """Traffic over that rate. Below ``CERTAIN`` the calls cannot be launches; up to ``LIKELY`` they are not where other
-signs agree."""
+signs agree (seen: 2.8 with decoding on the CPU, inputs included; 9.9 where every launch waits for the one before)."""
 TENSORS_ON_CPU_TRAFFIC = 0.2
 """Below this even calls in the framework's own frames are no launches: a fifth of the slowest launching loop."""
 MOSTLY_IDLE = 0.3

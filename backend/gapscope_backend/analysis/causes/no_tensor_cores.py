@@ -15,14 +15,17 @@ FILLED_SM_RATIO = 0.6
 """On a chip that is not filled the size of the work comes first, then its precision."""
 TENSOR_OF_FP32 = 0.1
 """Tensor activity below a tenth of the FP32 activity: what could run there does not."""
+MIXED_TENSOR_OF_FP32 = 0.5
+"""From half of it on the ordinary pipe is the tensor work's own helper (softmax, scaling); between, a part counts."""
 
 
 def _claim(view: View) -> Claim:
     fp32 = np.fmax(view.counters.while_busy(view.counters.fp32), view.counters.while_busy(view.counters.fp64))
     tensor = view.counters.while_busy(view.counters.tensor)
     filled = view.counters.while_busy(view.counters.sm) >= FILLED_SM_RATIO
-    plain = (fp32 >= FP32_BOUND) & (tensor <= TENSOR_OF_FP32 * fp32) & filled
-    return Claim(busy=np.where(plain, 1.0, 0.0), confidence=0.9)
+    mixed = (MIXED_TENSOR_OF_FP32 - tensor / np.maximum(fp32, 1e-9)) / (MIXED_TENSOR_OF_FP32 - TENSOR_OF_FP32)
+    plain = np.where((fp32 >= FP32_BOUND) & filled, np.clip(mixed, 0.0, 1.0), 0.0)
+    return Claim(busy=plain, confidence=0.9)
 
 
 def _findings(view: View) -> Findings:

@@ -21,7 +21,7 @@ explains are taken out)."""
 WAITS = (Activity.SYNC, Activity.DEVICE_WAIT)
 """Waits for the GPU that its own work does not explain."""
 LAUNCHES = (Activity.LAUNCH, Activity.NATIVE, Activity.COPY)
-WAITS_SHARE = 0.3
+WAITS_SHARE = 0.4
 """Share of all its time that the feeding thread waits for the GPU, from which waiting is part of every step."""
 LAUNCHING_PER_WAIT = 0.2
 """Explicit waits are part of the picture only where launching takes at least a fifth of their time."""
