@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from gapscope_backend.analysis.causes import BY_ID, CAUSES
 from gapscope_backend.analysis.causes.cause import FAULT, LIMIT, MISSING, UNUSED
+from gapscope_backend.analysis.gain import expected_gain
 from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO, cell_spans, find_gaps, longest
 from gapscope_backend.analysis.hotspots import TOP, find_hotspots
+from gapscope_backend.analysis.jobs import Job, find_jobs, job_shares, scaled
 from gapscope_backend.analysis.ledger import Entry, build_ledger
 from gapscope_backend.analysis.levels import read_levels
 from gapscope_backend.analysis.notes import read_notes
 from gapscope_backend.analysis.sentence import verdict_sentence
-from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, LedgerRow, Verdict
+from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, JobVerdict, LedgerRow, Verdict
 from gapscope_backend.analysis.view import View, read_views
 from gapscope_backend.analysis.window import CELL_NS, Window
 
@@ -33,8 +35,9 @@ def _with_spans(entry: Entry, view: View, evidence: tuple[Evidence, ...]) -> tup
     return (replace(evidence[0], spans=spans), *evidence[1:])
 
 
-def _row(view: View, entry: Entry) -> LedgerRow:
+def _row(view: View, entry: Entry, price: float | None) -> LedgerRow:
     cause, findings = entry.cause, entry.cause.findings(view)
+    gain = expected_gain(view, entry)
     return LedgerRow(
         cause=cause.id,
         title=cause.title,
@@ -48,6 +51,10 @@ def _row(view: View, entry: Entry) -> LedgerRow:
         advice=cause.advice,
         priority=cause.priority,
         hotspots=find_hotspots(view, entry),
+        expected_gain="" if gain is None else gain.text,
+        expected_gain_gpu_seconds=None if gain is None else gain.gpu_seconds,
+        source=cause.source,
+        cost=_cost(entry.seconds, price),
     )
 
 
@@ -77,9 +84,9 @@ time without an explanation speaks against ``healthy``."""
 _CLASSES = ((FAULT, LIMIT), (UNUSED,), (MISSING,))
 
 
-def _judge_gpu(view: View) -> GpuVerdict:
+def _judge_gpu(view: View, price: float | None) -> GpuVerdict:
     window, gpu = view.window, view.gpu
-    rows = _ranked(_row(view, entry) for entry in build_ledger(view))
+    rows = _ranked(_row(view, entry, price) for entry in build_ledger(view))
     gaps = find_gaps(view.counters.graphics, window.start_ns, window.end_ns, GAP_THRESHOLD_RATIO)
     return GpuVerdict(
         gpu=gpu.key,
@@ -116,7 +123,58 @@ def _merge(cause: str, gpus: Sequence[tuple[int, LedgerRow]], total: float) -> L
         evidence_for=_labelled(gpus, "evidence_for"),
         evidence_against=_labelled(gpus, "evidence_against"),
         hotspots=tuple(sorted(spots, key=lambda spot: -spot.share)[:TOP]),
+        expected_gain_gpu_seconds=_sum(row.expected_gain_gpu_seconds for _, row in gpus),
+        cost=_sum(row.cost for _, row in gpus),
     )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _seconds_of(rows: Iterable[LedgerRow], row_class: str) -> float:
+    return sum(row.gpu_seconds for row in rows if row.row_class == row_class)
+
+
+def _cost(gpu_seconds: float, price: float | None) -> float | None:
+    return None if price is None else gpu_seconds / 3600 * price
+
+
+def _judge_job(job: Job, parts: Sequence[tuple[GpuVerdict, float]], seconds: float, price: float | None) -> JobVerdict:
+    total = seconds * sum(share for _, share in parts)
+    rows: dict[str, list[tuple[int, LedgerRow]]] = {}
+    for gpu, share in parts:
+        for row in gpu.ledger:
+            if row.gpu_seconds * share > 0:
+                rows.setdefault(row.cause, []).append((gpu.index, scaled(row, share)))
+    ledger = _ranked(_merge(cause, found, total) for cause, found in rows.items())
+    verdict = choose(ledger)
+    lost, unused = _seconds_of(ledger, FAULT), _seconds_of(ledger, UNUSED)
+    return JobVerdict(
+        job=f"process:{job.root}",
+        command=job.command,
+        pids=job.pids,
+        gpus=tuple(gpu.gpu for gpu, _ in parts),
+        verdict=verdict,
+        title=BY_ID[verdict].title,
+        gpu_seconds=total,
+        lost_gpu_seconds=lost,
+        unused_gpu_seconds=unused,
+        ledger=ledger,
+        lost_cost=_cost(lost, price),
+        unused_cost=_cost(unused, price),
+    )
+
+
+def _judge_jobs(views: Sequence[View], gpus: Sequence[GpuVerdict], price: float | None) -> tuple[JobVerdict, ...]:
+    if not gpus:
+        return ()
+    window = views[0].window
+    jobs = find_jobs(window)
+    shares = [job_shares(view, jobs) for view in views]
+    parts = {job: [(gpu, s[job]) for gpu, s in zip(gpus, shares, strict=True) if s.get(job, 0.0) > 0] for job in jobs}
+    return tuple(_judge_job(job, found, window.seconds, price) for job, found in parts.items() if found)
 
 
 def merge_ledgers(gpus: Sequence[GpuVerdict], total: float) -> tuple[LedgerRow, ...]:
@@ -128,13 +186,18 @@ def merge_ledgers(gpus: Sequence[GpuVerdict], total: float) -> tuple[LedgerRow, 
     return _ranked(_merge(cause, found, total) for cause, found in rows.items())
 
 
-def diagnose(window: Window) -> Verdict:
-    """Where the GPU time of ``window`` went. Never raises on missing data: rows then get coarser or unknown."""
+def diagnose(window: Window, price_per_gpu_hour: float | None = None) -> Verdict:
+    """Where the GPU time of ``window`` went. Never raises on missing data: rows then get coarser or unknown.
+
+    With a price, rows, jobs and the whole also carry what they cost.
+    """
+    price = price_per_gpu_hour
     views = read_views(window)
-    gpus = tuple(_judge_gpu(view) for view in views) if window.end_ns > window.start_ns else ()
+    gpus = tuple(_judge_gpu(view, price) for view in views) if window.end_ns > window.start_ns else ()
     ledger = merge_ledgers(gpus, window.seconds * len(gpus))
     verdict = choose(ledger)
     row = next((row for row in ledger if row.cause == verdict), None)
+    lost, unused = _seconds_of(ledger, FAULT), _seconds_of(ledger, UNUSED)
     return Verdict(
         host=window.host,
         start_ns=window.start_ns,
@@ -144,8 +207,15 @@ def diagnose(window: Window) -> Verdict:
         title=BY_ID[verdict].title,
         sentence=verdict_sentence(window, verdict, row, gpus),
         confidence=row.confidence if row else 0.0,
-        lost_gpu_seconds=sum(r.gpu_seconds for r in ledger if r.row_class == FAULT),
+        lost_gpu_seconds=lost,
         ledger=ledger,
         gpus=gpus,
         notes=read_notes(views),
+        jobs=_judge_jobs(views, gpus, price),
+        unused_gpu_seconds=unused,
+        lost_gpu_hours=lost / 3600,
+        unused_gpu_hours=unused / 3600,
+        price_per_gpu_hour=price,
+        lost_cost=_cost(lost, price),
+        unused_cost=_cost(unused, price),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from gapscope_backend.analysis.counters import link_bytes_per_second
+from gapscope_backend.analysis.roofs import read_roofs
 from gapscope_backend.analysis.verdict import Level
 from gapscope_backend.analysis.view import View
 
 
 def read_levels(view: View) -> tuple[Level, ...]:
-    """Means over the window; None where nothing was measured."""
+    """Means over the window and the roofs; None where nothing was measured."""
     c = view.counters
     link = link_bytes_per_second(view.gpu)
     power = view.mean(c.power)
@@ -26,7 +27,8 @@ def read_levels(view: View) -> tuple[Level, ...]:
         ("throughput", "pcie_tx_bytes_per_second", "of the PCIe link, device to host", _over(view.mean(c.tx), link)),
         ("throughput", "gpu_power_watts", "of the power limit", _over(power, limit)),
     )
-    return tuple(Level(level, name, label, value, "ratio") for level, name, label, value in ratios)
+    levels = tuple(Level(level, name, label, value, "ratio") for level, name, label, value in ratios)
+    return levels + read_roofs(view)
 
 
 def _over(value: float | None, whole: float | None) -> float | None:

@@ -45,7 +45,11 @@ class Hotspot:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """GPU-seconds that went to one cause. ``confidence`` is 0..1; ``priority`` is P0..P4 or empty."""
+    """GPU-seconds that went to one cause. ``confidence`` is 0..1; ``priority`` is P0..P4 or empty.
+
+    ``expected_gain_gpu_seconds`` is what following the advice gives back where it can be estimated, ``expected_gain``
+    says how that was reckoned; ``source`` where thresholds and formula come from; ``cost`` is in the price's currency.
+    """
 
     cause: str
     title: str
@@ -59,17 +63,26 @@ class LedgerRow:
     advice: str = ""
     priority: str = ""
     hotspots: tuple[Hotspot, ...] = ()
+    expected_gain: str = ""
+    expected_gain_gpu_seconds: float | None = None
+    source: str = ""
+    cost: float | None = None
 
 
 @dataclass(frozen=True)
 class Level:
-    """One figure of the three levels (``time``, ``pipelines``, ``throughput``): mean over the window."""
+    """One figure of the three levels (``time``, ``pipelines``, ``throughput``): mean over the window.
+
+    Level ``roofs``: while the GPU works, the share of the peak of memory bandwidth, tensor pipes and FP32 pipe;
+    ``nearest`` marks the roof that the work comes nearest to.
+    """
 
     level: str
     name: str
     label: str
     value: float | None
     unit: str
+    nearest: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,8 +102,31 @@ class GpuVerdict:
 
 
 @dataclass(frozen=True)
+class JobVerdict:
+    """Ledger of one job: the processes below one launcher that hold GPUs. ``job`` names its topmost process.
+
+    A GPU that several jobs hold is shared out by their SM utilization, so that jobs and unowned GPUs sum to the whole.
+    """
+
+    job: str
+    command: str
+    pids: tuple[int, ...]
+    gpus: tuple[str, ...]
+    verdict: str
+    title: str
+    gpu_seconds: float
+    lost_gpu_seconds: float
+    unused_gpu_seconds: float
+    ledger: tuple[LedgerRow, ...]
+    lost_cost: float | None = None
+    unused_cost: float | None = None
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """What the GPUs of one host waited for between two times."""
+    """What the GPUs of one host waited for between two times. Lost is ``fault``, unused is ``unused``; hours are
+    GPU-hours, costs are in the currency of ``price_per_gpu_hour`` and None without one.
+    """
 
     host: str
     start_ns: int
@@ -104,3 +140,10 @@ class Verdict:
     ledger: tuple[LedgerRow, ...]
     gpus: tuple[GpuVerdict, ...]
     notes: tuple[str, ...] = field(default=())
+    jobs: tuple[JobVerdict, ...] = ()
+    unused_gpu_seconds: float = 0.0
+    lost_gpu_hours: float = 0.0
+    unused_gpu_hours: float = 0.0
+    price_per_gpu_hour: float | None = None
+    lost_cost: float | None = None
+    unused_cost: float | None = None

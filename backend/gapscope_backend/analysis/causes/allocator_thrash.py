@@ -70,4 +70,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=(Activity.ALLOCATOR, Activity.NATIVE, Activity.LAUNCH),
+    source="PyTorch CUDA memory management notes; recordings",
 )

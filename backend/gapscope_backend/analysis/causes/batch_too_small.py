@@ -50,4 +50,5 @@ CAUSE = Cause(
     would_change="SM active near graphics active, and higher occupancy.",
     claim=_claim,
     findings=_findings,
+    source="DCGM: SM active 0.5 poor, 0.8 good; recordings",
 )

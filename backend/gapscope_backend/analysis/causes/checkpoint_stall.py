@@ -47,4 +47,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=(Activity.CHECKPOINT, *UNNAMED),
+    source="PyTorch distributed checkpoint notes; write rates from recordings",
 )

@@ -79,4 +79,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=READY,
+    source="kernel schedstat run delay",
 )

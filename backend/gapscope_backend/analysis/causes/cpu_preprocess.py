@@ -88,4 +88,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=WORK + OTHERS + TENSORS_ON_CPU,
+    source="SageMaker debugger: GPU idle while a CPU is full; launch traffic from recordings",
 )

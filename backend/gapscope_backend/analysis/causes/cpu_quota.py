@@ -47,4 +47,5 @@ CAUSE = Cause(
     would_change="No throttled time in cpu.stat.",
     claim=_claim,
     findings=_findings,
+    source="kernel CFS bandwidth control (cpu.stat)",
 )

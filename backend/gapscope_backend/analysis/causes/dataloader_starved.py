@@ -58,4 +58,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=(Activity.LOADER_WAIT, Activity.LOADER_WORK, Activity.CHILD_BUSY),
+    source="PyTorch TensorBoard plugin: over 5 % of a step; TensorBoard profiler: 5 and 20 %",
 )

@@ -41,4 +41,5 @@ CAUSE = Cause(
     findings=_findings,
     activities=(Activity.GIL_WAIT,),
     looks_at_others=True,
+    source="sys.getswitchinterval (5 ms); recordings",
 )

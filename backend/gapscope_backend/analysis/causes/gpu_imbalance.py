@@ -50,4 +50,5 @@ CAUSE = Cause(
     would_change="Siblings with like graphics active, or a host that is busy for this GPU.",
     claim=_claim,
     findings=_findings,
+    source="contrast between siblings, from recordings",
 )

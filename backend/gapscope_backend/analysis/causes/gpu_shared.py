@@ -81,4 +81,5 @@ CAUSE = Cause(
     would_change="A single process with SM utilization.",
     claim=_claim,
     findings=_findings,
+    source="NVIDIA time slicing of contexts; NVML process utilization",
 )

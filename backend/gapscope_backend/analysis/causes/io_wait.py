@@ -67,4 +67,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=(Activity.IO_WAIT, Activity.PRODUCER_READS, Activity.LOADER_WAIT, Activity.BLOCKED),
+    source="proc io counters; recordings",
 )

@@ -98,4 +98,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=PATH,
+    source="DCGM: SM active below 0.5 is poor; 0.003 to 0.10 in recordings",
 )

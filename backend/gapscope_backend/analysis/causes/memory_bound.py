@@ -42,4 +42,5 @@ CAUSE = Cause(
     would_change="DRAM active well below its ceiling.",
     claim=_claim,
     findings=_findings,
+    source="DCGM: 0.8 of DRAM active is a practical peak; 0.92 in recordings",
 )

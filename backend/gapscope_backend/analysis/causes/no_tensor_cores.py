@@ -55,4 +55,5 @@ CAUSE = Cause(
     would_change="Tensor pipes active, or an FP32 pipe that is not the limit.",
     claim=_claim,
     findings=_findings,
+    source="NVIDIA data sheets: TF32 at 8 times FP32; recordings",
 )

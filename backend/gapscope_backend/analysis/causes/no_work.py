@@ -57,4 +57,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=(Activity.QUEUE_WAIT, Activity.BLOCKED),
+    source="Nsight Systems: gaps over 500 ms",
 )

@@ -40,4 +40,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=MOVERS,
+    source="PCI-SIG link rates",
 )

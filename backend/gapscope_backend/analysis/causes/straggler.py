@@ -51,4 +51,5 @@ CAUSE = Cause(
     would_change="Peers with equal graphics active, or more useful work on this GPU than on the idle one.",
     claim=_claim,
     findings=_findings,
+    source="NVIDIA NCCL: ranks spin in a collective's kernels; SM shares from recordings",
 )

@@ -87,4 +87,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=PATH,
+    source="PyTorch performance tuning guide; recordings",
 )

@@ -61,4 +61,5 @@ CAUSE = Cause(
     would_change="SM clock near its maximum under load.",
     claim=_claim,
     findings=_findings,
+    source="NVML clocks event reasons",
 )

@@ -90,6 +90,7 @@ H2D = Cause(
     claim=lambda view: copy_claim(moving_share(view, to_device=True)),
     findings=lambda view: copy_findings(view, to_device=True),
     activities=MOVERS,
+    source="PCI-SIG link rates; CUDA best practices: pinned against pageable memory",
 )
 D2H = Cause(
     id="d2h_copy",
@@ -102,6 +103,7 @@ D2H = Cause(
     claim=lambda view: copy_claim(moving_share(view, to_device=False)),
     findings=lambda view: copy_findings(view, to_device=False),
     activities=MOVERS,
+    source="PCI-SIG link rates; CUDA best practices: pinned against pageable memory",
 )
 
 
@@ -120,4 +122,5 @@ TRANSFER = Cause(
     would_change="PCIe counters, which would tell the direction.",
     claim=_undirected,
     activities=MOVERS,
+    source="PCI-SIG link rates; CUDA best practices: pinned against pageable memory",
 )

@@ -37,4 +37,5 @@ CAUSE = Cause(
     would_change="A process with a context on the GPU.",
     claim=_claim,
     findings=_findings,
+    source="NVML process lists",
 )

@@ -40,4 +40,5 @@ CAUSE = Cause(
     claim=_claim,
     findings=_findings,
     activities=(Activity.QUEUE_WAIT, Activity.BLOCKED),
+    source="Triton dynamic batching notes; recordings",
 )
