@@ -24,7 +24,7 @@ QUOTA_GROUP = Path("/sys/fs/cgroup/gapscope-quota")
 
 def small_model() -> nn.Module:
     layers = [module for _ in range(24) for module in (nn.Linear(512, 512), nn.ReLU())]
-    return nn.Sequential(*layers).cuda().eval()
+    return nn.Sequential(*layers).cuda().bfloat16().eval()
 
 
 def d2h_copy() -> Callable[[], None]:
@@ -64,13 +64,13 @@ def cpu_quota() -> Callable[[], None]:
 def serving_step() -> Callable[[], None]:
     """A healthy inference step on its own: 24 layers on a batch, launched from Python, answered to the host."""
     torch.set_num_threads(1)
-    model, batch = small_model(), torch.randn(8192, 512, device="cuda")
+    model, batch = small_model(), torch.randn(4096, 512, device="cuda", dtype=torch.bfloat16)
 
     def step() -> None:
         with torch.inference_mode():
             for _ in range(8):
                 answer = model(batch)
-            answer[:, 0].cpu()
+            answer[:, 0].float().cpu()
 
     return step
 

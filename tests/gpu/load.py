@@ -23,24 +23,24 @@ def _drive(bodies: Sequence[Any], flight: int, requests: SimpleQueue[Request], a
 
 
 class Load:
-    """Starts the client. ``take`` gives up to ``most`` requests and waits at most ``window_seconds`` to fill up."""
+    """Starts the client. ``requests`` is the queue that ``take`` reads, each entry a number and a body."""
 
     def __init__(self, bodies: Sequence[Any], flight: int) -> None:
         context = multiprocessing.get_context("spawn")
-        self._requests: SimpleQueue[Request] = context.SimpleQueue()
+        self.requests: SimpleQueue[Request] = context.SimpleQueue()
         self._answers: SimpleQueue[int] = context.SimpleQueue()
         self._came: dict[int, float] = {}
         self.latencies: list[float] = []
-        drive = context.Process(target=_drive, args=(bodies, flight, self._requests, self._answers), daemon=True)
+        drive = context.Process(target=_drive, args=(bodies, flight, self.requests, self._answers), daemon=True)
         drive.start()
 
     def take(self, most: int = 1, window_seconds: float = 0.0) -> list[Request]:
         """The next requests; waits for the first as long as it takes."""
-        taken = [self._requests.get()]
+        taken = [self.requests.get()]
         end = time.monotonic() + window_seconds
-        while len(taken) < most and (not self._requests.empty() or time.monotonic() < end):
-            if not self._requests.empty():
-                taken.append(self._requests.get())
+        while len(taken) < most and (not self.requests.empty() or time.monotonic() < end):
+            if not self.requests.empty():
+                taken.append(self.requests.get())
         now = time.monotonic()
         self._came.update((number, now) for number, _ in taken)
         return taken
