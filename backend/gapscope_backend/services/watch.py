@@ -64,7 +64,7 @@ class Episode:
 
 @dataclass
 class Watch:
-    """What is remembered of a host. ``costly`` holds, by GPU and cause, first and last moment of a costly stretch."""
+    """What is remembered of a host. ``costly`` holds the costly stretches by GPU and cause."""
 
     watermark_ns: int
     gpus: dict[str, DropState] = field(default_factory=dict)
@@ -98,20 +98,22 @@ async def advance_watch(
     until_ns = cell_floor(until_ns)
     if until_ns <= watch.watermark_ns:
         return []
-    start_ns = watch.watermark_ns - CONTEXT_NS
-    window = await load_window(database, host, start_ns, until_ns, _SELECTION, with_stacks=False)
-    return await asyncio.to_thread(_feed, watch, window, settings)
+    start_ns, end_ns = watch.watermark_ns - CONTEXT_NS, until_ns + LATENESS_NS
+    window = await load_window(database, host, start_ns, end_ns, _SELECTION, with_stacks=False)
+    return await asyncio.to_thread(_feed, watch, window, until_ns, settings)
 
 
-def _feed(watch: Watch, window: Window, settings: DropSettings) -> list[Episode]:
+def _feed(watch: Watch, window: Window, until_ns: int, settings: DropSettings) -> list[Episode]:
     found: list[Episode] = []
+    complete = (until_ns - window.start_ns) // CELL_NS
     for gpu in window.gpus:
         state = watch.gpus.setdefault(gpu.key, DropState(watermark_ns=watch.watermark_ns))
-        drops = advance(state, window.start_ns, *_cells(window, gpu, state.owned), settings)
+        active, owned = _cells(window, gpu, state.owned)
+        drops = advance(state, window.start_ns, active[:complete], owned[:complete], settings)
         found += [_episode(gpu.key, drop) for drop in drops]
         if state.current is not None:
             found.append(_episode(gpu.key, state.current))
-    watch.watermark_ns = window.end_ns
+    watch.watermark_ns = until_ns
     return found
 
 
@@ -135,12 +137,24 @@ def weigh_costs(watch: Watch, verdict: Verdict, settings: CostSettings) -> list[
         before, kept = watch.costly.get(gpu.gpu, {}), {}
         shares = {row.cause: row.share for row in gpu.ledger if row.row_class == FAULT}
         for cause in sorted(shares.keys() | before.keys()):
-            share, span = shares.get(cause, 0.0), before.get(cause)
-            goes_on = span is not None and share >= settings.end_share and verdict.start_ns <= span[1]
+            share, known = shares.get(cause, 0.0), before.get(cause)
+            goes_on = known is not None and share >= settings.end_share and verdict.start_ns <= known[1]
             if goes_on or share >= settings.share:
-                kept[cause] = [span[0] if span and goes_on else verdict.start_ns, verdict.end_ns]
-            for told, ongoing in ((None if goes_on else span, False), (kept.get(cause), True)):
+                kept[cause] = _stretch(verdict, share, known if goes_on else None)
+            for told, ongoing in ((None if goes_on else known, False), (kept.get(cause), True)):
                 if told and told[1] - told[0] >= settings.seconds * _SECOND_NS:
                     found.append(Episode(gpu.gpu, COSTLY, told[0], told[1], ongoing, cause))
         watch.costly[gpu.gpu] = kept
     return found
+
+
+def _stretch(verdict: Verdict, share: float, known: list[int] | None) -> list[int]:
+    """A costly stretch with one more verdict: first and last moment, highest share in millionths.
+
+    A share below the highest is read as the end of the stretch inside the window: at 60 % after 100 % it has been over
+    for the last 40 % of it.
+    """
+    first_ns, last_ns, peak = known or [verdict.start_ns, verdict.start_ns, 0]
+    peak = max(peak, round(share * 1e6))
+    reach_ns = verdict.start_ns + round((verdict.end_ns - verdict.start_ns) * share * 1e6 / peak)
+    return [first_ns, max(last_ns, min(reach_ns, verdict.end_ns)), peak]
