@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Request, expect, sync_playwright
 
 from tests.browser.chromium import FLAGS, find
 from tests.browser.serving import Watched
@@ -15,6 +15,7 @@ from tests.browser.serving import Watched
 def chromium() -> Iterator[Browser]:
     path = find()
     assert path, "no Chromium; run tests/browser/chromium.py"
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
