@@ -26,7 +26,7 @@ class Load:
     """Starts the client. ``requests`` is the queue that ``take`` reads, each entry a number and a body."""
 
     def __init__(self, bodies: Sequence[Any], flight: int) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("fork")
         self.requests: SimpleQueue[Request] = context.SimpleQueue()
         self._answers: SimpleQueue[int] = context.SimpleQueue()
         self._came: dict[int, float] = {}

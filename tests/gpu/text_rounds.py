@@ -59,7 +59,7 @@ def encode_for_ever(texts: SimpleQueue[Request], encoded: SimpleQueue[Request]) 
 
 def encode_ahead(load: Load, processes: int) -> None:
     """Put child processes between the client and the server: what the server takes is encoded already."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     encoded: SimpleQueue[Request] = context.SimpleQueue()
     for _ in range(processes):
         context.Process(target=encode_for_ever, args=(load.requests, encoded), daemon=True).start()
@@ -78,12 +78,12 @@ def generate(model: GPT2LMHeadModel, prompts: list[list[int]]) -> torch.Tensor:
 
 
 def build_step(round_: int, load: Load) -> Callable[[], int]:
+    if round_ > 1:
+        encode_ahead(load, processes=8)
     config = GPT2Config(vocab_size=VOCABULARY, n_layer=12, n_embd=1024, n_head=16, eos_token_id=None)
     model = GPT2LMHeadModel(config).cuda().eval()
     if round_ == 4:
         model = model.bfloat16()
-    if round_ > 1:
-        encode_ahead(load, processes=8)
     most = {1: 1, 2: 1, 3: 16, 4: 64}[round_]
 
     def step() -> int:
