@@ -50,7 +50,7 @@ def test_three_sides_have_three_values_everywhere() -> None:
     assert {len(row.shares) for row in found.functions} == {3}
     for side in range(3):
         assert sum(row.shares[side] for row in found.ledger) == pytest.approx(1.0)
-    assert {row.level for row in found.metrics} == {"time", "pipelines", "throughput", "power", "pcie", "cpu"}
+    assert {row.level for row in found.metrics} >= {"time", "pipelines", "throughput", "power", "pcie", "cpu"}
     power = next(row.values for row in found.metrics if row.name == "gpu_power_watts" and row.unit == "watts")
     assert [value is not None and value > 100 for value in power] == [True] * 3
     load = next(row for row in found.functions if row.function == "ImageFile.load")

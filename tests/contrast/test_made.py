@@ -31,7 +31,7 @@ def test_a_function_that_fills_the_gaps_is_found() -> None:
     by_name = {d.name: d for d in found.functions}
     assert [name for name in NAMES if by_name[name].significant] == ["load", "step"]
     assert by_name["load"].effect > 0.5 > -0.5 > by_name["step"].effect
-    assert by_name["main"].in_gaps == by_name["main"].in_rest == 1.0
+    assert (by_name["main"].in_gaps, by_name["main"].in_rest) == pytest.approx((1.0, 1.0))
     assert found.functions[0].name == "load"
     assert found.sentence.startswith("GPU 0: in its gaps load (job.py:10) is on the stack")
 
@@ -83,6 +83,13 @@ def test_nothing_measured_says_so() -> None:
     found = contrast(empty, empty.gpus[0])
     assert "nothing was measured" in found.sentence
     assert (found.has_contrast, found.idlest, found.hotspots) == (False, None, ())
+
+
+def test_no_contrast_without_stacks_has_no_function_to_name() -> None:
+    even = window(np.full(CELLS, 0.3))
+    found = contrast(even, even.gpus[0])
+    assert (found.has_contrast, found.hotspots) == (False, ())
+    assert found.sentence.endswith("too alike to set gaps against the rest.")
 
 
 def test_cells_without_data_count_to_neither_side() -> None:

@@ -25,7 +25,8 @@ class Side:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """A figure, mean over the span and its GPUs. ``level`` is time, pipelines, throughput, power, pcie or cpu."""
+    """A figure, mean over the span and its GPUs. ``level`` is time, pipelines, throughput,
+    roofs, power, pcie or cpu."""
 
     level: str
     name: str

@@ -10,12 +10,13 @@ from gapscope_backend.analysis.compare.model import LedgerChange, MetricRow
 from gapscope_backend.analysis.compare.subject import Subject
 from gapscope_backend.analysis.diagnose import SMALL_SHARE
 from gapscope_backend.analysis.quantity import quantity
+from gapscope_backend.analysis.roofs import PRACTICAL
 from gapscope_backend.analysis.verdict import Verdict
 
 ROOF = "roof"
 NAMED = 2
-CEILINGS = {"gpu_dram_active_ratio": 0.92, "gpu_tensor_active_ratio": 0.93, "gpu_power_watts": 1.0}
-"""Shares of the peaks that well-made programs reach (DCGM documentation for DRAM and tensor)."""
+CEILINGS = {"gpu_power_watts": 1.0, **{f"{name}_roof_ratio": share for name, share in PRACTICAL.items()}}
+"""Shares of the peaks that well-made programs reach."""
 TOLD = ("gpu_graphics_active_ratio", "gpu_sm_active_ratio", "gpu_tensor_active_ratio")
 
 

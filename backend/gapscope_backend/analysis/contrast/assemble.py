@@ -42,8 +42,8 @@ def _differences(table: Table, split: Split, p: Floats | None) -> tuple[Differen
     gap, rest = table.side(split.gap), table.side(split.rest)
     is_share = table.items[0].kind != "metric"
     effect = share_effect(gap, rest) if is_share else mean_effect(table, gap, rest)
-    counted = table.values if is_share else table.totals
-    sides = [counted @ split.gap, table.totals @ split.gap, counted @ split.rest, table.totals @ split.rest]
+    totals = table.total(split.gap), table.total(split.rest)
+    counts = (table.values @ split.gap, table.values @ split.rest) if is_share else totals
     found = [
         Difference(
             kind=item.kind,
@@ -53,10 +53,10 @@ def _differences(table: Table, split: Split, p: Floats | None) -> tuple[Differen
             in_gaps=float(gap[row]),
             in_rest=float(rest[row]),
             effect=float(effect[row]),
-            gap_count=float(sides[0][row]),
-            gap_total=float(sides[1][row]),
-            rest_count=float(sides[2][row]),
-            rest_total=float(sides[3][row]),
+            gap_count=float(counts[0][row]),
+            gap_total=float(totals[0][row]),
+            rest_count=float(counts[1][row]),
+            rest_total=float(totals[1][row]),
             p_value=None if p is None else float(p[row]),
             significant=p is not None and bool(p[row] <= LEVEL),
             follows=item.follows,

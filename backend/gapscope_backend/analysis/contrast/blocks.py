@@ -82,14 +82,14 @@ def _orders(random: np.random.Generator, cells: int, length: int, count: int) ->
 
 def adjusted_p_values(tables: Sequence[Table], split: Split, blocks: Blocks) -> list[Floats]:
     """p-value of each item's difference, for each table; adjusted for all items and all tables."""
-    differences = [[table.difference(split.gap, split.rest)[:, None]] for table in tables]
+    differences = [[table.differences(split.gap[:, None], split.rest[:, None])] for table in tables]
     random = np.random.default_rng(SEED)
     for start in range(0, PERMUTATIONS, AT_ONCE):
         count = min(AT_ONCE, PERMUTATIONS - start)
         order = _orders(random, split.gap.size, blocks.length, count)
         gap, rest = split.gap[order], split.rest[order]
         for table, found in zip(tables, differences, strict=True):
-            found.append(table.difference(gap, rest))
+            found.append(table.differences(gap, rest))
     return [np.minimum(1.0, len(tables) * _largest(np.concatenate(found, axis=1))) for found in differences]
 
 

@@ -57,14 +57,15 @@ def metric_table(window: Window, gpu: Gpu) -> Table:
         rows.append(cells)
     values = np.array(rows).reshape(len(rows), window.cell_count)
     known_cells = ~np.isnan(values)
-    return Table(tuple(items), np.nan_to_num(values), known_cells.astype(np.float64))
+    return Table.of(tuple(items), np.nan_to_num(values), known_cells.astype(np.float64))
 
 
 def mean_effect(table: Table, gap: Floats, rest: Floats) -> Floats:
     """Difference of two means in standard deviations of the series over the window."""
-    count = table.totals.sum(axis=1)
-    mean = table.values.sum(axis=1) / np.maximum(count, 1)
-    square = ((table.values - mean[:, None]) ** 2 * table.totals).sum(axis=1) / np.maximum(count, 1)
+    known = table.totals[table.total_of]
+    count = np.maximum(known.sum(axis=1), 1)
+    mean = table.values.sum(axis=1) / count
+    square = ((table.values - mean[:, None]) ** 2 * known).sum(axis=1) / count
     spread = np.sqrt(square)
     found: Floats = np.divide(gap - rest, spread, out=np.zeros(spread.size), where=spread > 0)
     return found

@@ -61,8 +61,7 @@ def _no_contrast(name: str, split: Split, hotspots: Sequence[IdleHotspot]) -> st
         return f"{name}: the chosen span is the whole window or none of it, so there is no rest to set it against."
     if split.idlest is not None and split.idlest >= ALWAYS_BUSY:
         return f"{name} has no gaps: each 100 ms is {busy} busy."
-    hot = f"; most idle time falls under {hotspots[0].function} ({hotspots[0].file}:{hotspots[0].line})"
-    return (
-        f"{name} waits inside every 100 ms: each is {busy} busy, too alike to set gaps against the rest"
-        f"{hot if hotspots else ''}."
-    )
+    hot = ""
+    if hotspots:
+        hot = f"; most idle time falls under {hotspots[0].function} ({hotspots[0].file}:{hotspots[0].line})"
+    return f"{name} waits inside every 100 ms: each is {busy} busy, too alike to set gaps against the rest{hot}."
