@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gapscope_backend.analysis.drops import DEFAULTS, Drop, DropState, Status, advance
@@ -178,6 +178,7 @@ shapes = st.lists(
 )
 
 
+@settings(deadline=None, max_examples=60)
 @given(shapes=shapes, cuts=st.lists(st.integers(0, 1800), max_size=8))
 def test_cutting_and_writing_down_changes_nothing(shapes: list[tuple[int, float]], cuts: list[int]) -> None:
     active = np.concatenate([np.full(count, value) for count, value in shapes])
@@ -192,6 +193,7 @@ def test_cutting_and_writing_down_changes_nothing(shapes: list[tuple[int, float]
     assert state == whole
 
 
+@settings(deadline=None, max_examples=60)
 @given(shapes=shapes)
 def test_drops_are_ordered_and_long_enough(shapes: list[tuple[int, float]]) -> None:
     active = np.concatenate([np.full(count, value) for count, value in shapes])

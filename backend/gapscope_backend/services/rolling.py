@@ -45,6 +45,8 @@ FIRST_LOOK_BACK_NS = 3600 * _SECOND_NS
 OVERLAP_NS = 30 * _SECOND_NS
 """A batch may be committed this long after its time of receipt, and after others that were received later."""
 SAVE_NS = 60 * _SECOND_NS
+CLOSE_NS = 10 * _SECOND_NS
+"""How often incidents of silent hosts are looked for."""
 LATE_SETTLE_NS = 5 * _SECOND_NS
 LATE_LONGEST_NS = 30 * _SECOND_NS
 LATE_CONTEXT_NS = 60 * _SECOND_NS
@@ -85,20 +87,26 @@ class Rolling:
     _running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _watched: dict[int, _Watched] = field(default_factory=dict)
     _seen: dict[tuple[int, str, int], int] = field(default_factory=dict)
+    _hosts: list[Host] = field(default_factory=list)
     _newest_ns: int | None = None
+    _close_at_ns: int = 0
     _rest_until: float = 0.0
 
     async def tick(self) -> None:
         """Take in what came since the last call; verdicts as far as the budget goes."""
+        first = self._newest_ns is None
         arrivals = await self._arrivals()
-        hosts = {host.id: host for host in await list_hosts(self.database)}
+        if arrivals or first:
+            self._hosts = await list_hosts(self.database)
         for arrival in arrivals:
             self._note_late(arrival)
-        for host in hosts.values():
+        for host in self._hosts:
             await self._guarded(host, self._follow(host))
-        await self._judge_due(hosts.values())
+        await self._judge_due(self._hosts)
         await self._save_due()
-        await self.incidents.close_silent()
+        if self.clock() >= self._close_at_ns:
+            await self.incidents.close_silent()
+            self._close_at_ns = self.clock() + CLOSE_NS
 
     def minute(self, host_id: int) -> LastMinute | None:
         """The newest that is known of a host's last minute."""
