@@ -6,7 +6,9 @@ import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import LIMIT, Cause, Claim, Findings, fact
-from gapscope_backend.analysis.counters import held_cells
+from gapscope_backend.analysis.counters import held_cells, ratio
+from gapscope_backend.analysis.gaps import Flags
+from gapscope_backend.analysis.host_side import NEAR_CELLS
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -39,23 +41,32 @@ def _by_stacks(view: View) -> dict[int, float]:
     return {pid: share for pid, share in found.items() if share >= TENANT_RATIO}
 
 
+def _widened(flags: Flags) -> Flags:
+    """Half a second more on either side, which bridges a second without a figure and tells one after the other."""
+    wide: Flags = np.convolve(flags, np.ones(2 * NEAR_CELLS + 1))[NEAR_CELLS:][: flags.size] > 0
+    return wide
+
+
 def _contested(view: View) -> Floats:
-    """Share of each cell's busy time in which two tenants wanted the GPU; NaN where no process has a figure."""
-    rates = np.array(
-        [held_cells(view.window, f"process:{pid}", "process_gpu_sm_ratio") for pid in view.gpu.owners] or [view.seconds]
-    )
-    known = ~np.isnan(rates).all(axis=0)
-    used = np.where(np.nan_to_num(rates) >= TENANT_RATIO, rates, 0.0)
-    total = used.sum(axis=0)
-    others = 1.0 - np.divide(used.max(axis=0), total, out=np.ones(view.seconds.size), where=total > 0)
-    return np.where(known, np.minimum(1.0, CONTESTED * others), np.nan)
+    """Share of each cell's busy time in which two tenants wanted the GPU; NaN where no process has a figure.
+
+    The driver's figures are of single seconds in steps of 20 percent, so means around each cell are compared,
+    where both are seen at about the same time.
+    """
+    cells = [held_cells(view.window, f"process:{pid}", "process_gpu_sm_ratio") for pid in view.gpu.owners]
+    if not cells:
+        return np.full(view.seconds.size, np.nan)
+    rates = np.array([view.near_mean(row) for row in cells])
+    used = np.where(rates >= TENANT_RATIO, rates, 0.0)
+    present = np.array([_widened(row >= TENANT_RATIO) for row in cells]).sum(axis=0)
+    others = np.where(present >= 2, 1.0 - ratio(used.max(axis=0), used.sum(axis=0)), 0.0)
+    return np.where(np.isnan(cells).all(), np.nan, np.minimum(1.0, CONTESTED * others))
 
 
 def _claim(view: View) -> Claim:
     contested = _contested(view)
     if view.gpu.owners and not np.isnan(contested).all():
-        typical = float(np.nanmean(contested))
-        return Claim(busy=np.where(np.isnan(contested), typical, contested), confidence=0.85)
+        return Claim(busy=contested, confidence=0.85)
     tenants = _by_stacks(view)
     if len(tenants) < 2:
         return Claim()
