@@ -295,7 +295,10 @@ class PcieLink(msgspec.Struct):
 
 
 class GpuFacts(msgspec.Struct, kw_only=True):
-    """What does not change about a GPU during a recording. ``uuid`` is its identity (None in version 1)."""
+    """What does not change about a GPU during a recording. ``uuid`` is its identity (None in version 1).
+
+    ``cpu_affinity`` lists the CPUs on the GPU's own NUMA node as the kernel writes such lists (``0-15,32-47``).
+    """
 
     index: int
     name: str
@@ -306,6 +309,7 @@ class GpuFacts(msgspec.Struct, kw_only=True):
     pcie: PcieLink | None = None
     uuid: str | None = None
     gpm_supported: bool | None = None
+    cpu_affinity: str | None = None
 
     @property
     def key(self) -> str:

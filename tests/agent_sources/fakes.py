@@ -65,6 +65,7 @@ class FakeNvml:
             "nvmlDeviceGetGraphicsRunningProcesses": [],
             "nvmlDeviceGetProcessUtilization": [],
             "nvmlDeviceGetSamples": (1, []),
+            "nvmlDeviceGetCpuAffinity": [0xF00F],
             "nvmlGpmQueryDeviceSupport": SimpleNamespace(isSupportedDevice=1),
             "nvmlSystemGetDriverVersion": "580.1",
             "nvmlInit": None,

@@ -125,6 +125,7 @@ def gpu_labels(facts: GpuFacts) -> dict[str, str | float | None]:
         "max_memory_clock_hertz": _hertz(facts.max_memory_clock_mhz),
         "pcie_max_generation": facts.pcie.max_generation if facts.pcie else None,
         "pcie_max_width": facts.pcie.max_width if facts.pcie else None,
+        "cpu_affinity": facts.cpu_affinity,
     }
 
 

@@ -14,6 +14,7 @@ from gapscope_agent.nvml.session import Device, Session
 from gapscope_agent.reading import GpuFacts, HostFacts, Origin, PcieLink
 from gapscope_agent.recording.layout import CURRENT_FORMAT
 from gapscope_agent.sources.base import Context
+from gapscope_agent.sources.gpu_affinity import ask_affinity
 from gapscope_agent.sources.gpu_link import ask_link
 
 
@@ -36,7 +37,7 @@ def probe(context: Context | None = None, clock: Clock | None = None) -> Origin:
     )
     try:
         session = context.driver.session()
-        origin.gpus = [_gpu_facts(session, device) for device in session.devices]
+        origin.gpus = [_gpu_facts(session, device, origin.host.logical_cpus) for device in session.devices]
     except SourceUnavailableError as error:
         origin.notes = [str(error)]
     else:
@@ -45,7 +46,7 @@ def probe(context: Context | None = None, clock: Clock | None = None) -> Origin:
     return origin
 
 
-def _gpu_facts(session: Session, device: Device) -> GpuFacts:
+def _gpu_facts(session: Session, device: Device, logical_cpus: int) -> GpuFacts:
     memory, _ = session.ask("nvmlDeviceGetMemoryInfo", device.handle)
     limit, _ = session.ask("nvmlDeviceGetEnforcedPowerLimit", device.handle)
     sm_clock = session.constant("NVML_CLOCK_SM")
@@ -64,4 +65,5 @@ def _gpu_facts(session: Session, device: Device) -> GpuFacts:
         pcie=PcieLink(**link) if len(missing) < len(link) else None,
         uuid=device.uuid,
         gpm_supported=failure is None and bool(support.isSupportedDevice),
+        cpu_affinity=ask_affinity(session, device, logical_cpus),
     )

@@ -72,8 +72,8 @@ class Entity(msgspec.Struct):
 
     - host: ``logical_cpus``, ``kernel``, ``memory_total_bytes``, ``driver_version``
     - gpu: ``index``, ``name``, ``uuid``, ``memory_total_bytes``, ``power_limit_watts``, ``max_sm_clock_hertz``,
-      ``max_memory_clock_hertz``, ``pcie_max_generation``, ``pcie_max_width``; ``owners``: pids that hold a context
-      on it during this batch, separated by commas
+      ``max_memory_clock_hertz``, ``pcie_max_generation``, ``pcie_max_width``, ``cpu_affinity`` (a list of CPUs as
+      the kernel writes it); ``owners``: pids that hold a context on it during this batch, separated by commas
     - process: ``pid``, ``parent_pid``, ``command``, ``user``, ``start_jiffies``; ``owner_of``: keys of the GPUs on
       which it has held a context, separated by commas
     - thread: ``pid``, ``tid``, ``name``

@@ -101,6 +101,7 @@ def _gpus(
             pcie_width=facts.pcie.max_width if facts.pcie else None,
             counter_lag_ns=_lag_ns(series.get((facts.key, "gpu_counter_lag_seconds"))),
             memory_total_bytes=facts.memory_total_bytes,
+            cpu_affinity=facts.cpu_affinity,
         )
         for facts in origin.gpus
     )

@@ -109,6 +109,7 @@ def _gpus(
             pcie_width=whole_label(entity.labels, "pcie_max_width"),
             counter_lag_ns=_lag_ns(series.get((entity.key, LAG_METRIC)), known_lags.get(entity.key, 0.0)),
             memory_total_bytes=whole_label(entity.labels, "memory_total_bytes"),
+            cpu_affinity=entity.labels.get("cpu_affinity"),
         )
         for position, entity in enumerate(found)
     ]
