@@ -77,6 +77,16 @@ def test_waiting_inside_every_cell_is_no_contrast() -> None:
 
 
 @pytest.mark.cases
+def test_a_wait_points_to_what_is_waited_for() -> None:
+    """The trainer waits for its two workers: its wait differs, but the idle time falls under what the workers do."""
+    found = _contrast("train-two-workers")
+    (trainer,) = recorded("train-two-workers").gpus[0].owners
+    assert {spot.pid for spot in found.hotspots[:4]} & {trainer} == set()
+    assert found.hotspots[0].file.startswith("PIL/")
+    assert "of the idle time falls under ImageFile.load" in found.sentence
+
+
+@pytest.mark.cases
 def test_a_full_gpu_has_no_gaps() -> None:
     assert "has no gaps" in _contrast("gemm-bf16").sentence
 

@@ -10,6 +10,8 @@ from gapscope_backend.analysis.quantity import quantity
 SHOWN = 6
 HOTSPOTS = 8
 NAME_WIDTH = 52
+SHOWN_IDLE_SHARE = 0.01
+"""Where a GPU idled less than this, what it idled under says nothing."""
 _TITLES = (
     ("functions", "functions on the stack"),
     ("lines", "lines on the stack"),
@@ -26,7 +28,7 @@ def render_contrasts(found: Sequence[Contrast]) -> str:
 
 def _lines(found: Contrast) -> Iterator[str]:
     yield found.sentence
-    if found.hotspots:
+    if found.hotspots and found.idle_gpu_seconds >= SHOWN_IDLE_SHARE * (found.end_ns - found.start_ns) / 1e9:
         yield ""
         yield f"  {found.idle_gpu_seconds:.1f} idle GPU-seconds fall under"
         for spot in found.hotspots[:HOTSPOTS]:

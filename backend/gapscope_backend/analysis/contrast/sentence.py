@@ -12,6 +12,7 @@ from gapscope_backend.analysis.window import Gpu
 ALWAYS_BUSY = 0.9
 NOTABLE_CHANGE = 0.2
 """A metric whose sides are nearer than this (in parts of the larger) may be clear of chance and yet say nothing."""
+NOTABLE_SHARE = 0.2
 SMALL_EFFECT = 0.2
 """Cohen's h of a difference that counts as small (Cohen 1988)."""
 
@@ -35,10 +36,19 @@ def contrast_sentence(
             "the rest by more than chance would give."
         )
     caveat = "" if tested else " It alternates too seldom in this window to rule out a coincidence."
+    end = f"{_waited_for(best, hotspots)}.{caveat}"
     sides = (quantity(best.in_gaps, best.unit), quantity(best.in_rest, best.unit))
     if best.kind == "metric":
-        return f"{name}: {gaps} {best.name} is {sides[0]}, {rest} {sides[1]}.{caveat}"
-    return f"{name}: {gaps} {_what(best)} {sides[0]} of the time, {rest} {sides[1]}.{caveat}"
+        return f"{name}: {gaps} {best.name} is {sides[0]}, {rest} {sides[1]}{end}"
+    return f"{name}: {gaps} {_what(best)} {sides[0]} of the time, {rest} {sides[1]}{end}"
+
+
+def _waited_for(best: Difference, hotspots: Sequence[IdleHotspot]) -> str:
+    """What the idle time falls under where the difference itself is not it: a wait differs, what it waits for works."""
+    spot = hotspots[0] if hotspots else None
+    if spot is None or spot.share < NOTABLE_SHARE or spot.function in (best.name, *best.also):
+        return ""
+    return f"; {spot.share:.0%} of the idle time falls under {spot.function} ({spot.file}:{spot.line})"
 
 
 def _tells(difference: Difference) -> bool:
