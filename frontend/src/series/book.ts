@@ -6,11 +6,13 @@
 import { shallowRef } from 'vue'
 import type { LiveFrame, SeriesAnswer, SeriesData } from '@/api/schema'
 import { Ring } from '@/live/ring'
+import type { Span } from '@/time/span'
 import type { Track } from '@/series/track'
 import { composeTrack, extendTrack } from '@/series/track'
 
 interface Stored {
   data: SeriesData
+  answered: Span | null
   bucketMs: number | null
 }
 
@@ -29,9 +31,10 @@ export class SeriesBook {
 
   /** Takes an answer in; series of the same entity and metric are replaced. */
   take(answer: SeriesAnswer): void {
+    const answered = spanOf(answer)
     for (const data of answer.series) {
       const key = keyOf(data.entity, data.metric)
-      this.stored.set(key, { data, bucketMs: answer.raw ? null : answer.bucket_ms })
+      this.stored.set(key, { data, answered, bucketMs: answer.raw ? null : answer.bucket_ms })
       this.tracks.delete(key)
     }
     this.version.value += 1
@@ -67,6 +70,7 @@ export class SeriesBook {
     const ring = this.rings.get(key) ?? null
     const track = composeTrack({
       stored: stored?.data ?? null,
+      answered: stored?.answered ?? null,
       bucketMs: stored?.bucketMs ?? null,
       tail: this.tails.get(key) ?? null,
       ring,
@@ -96,6 +100,11 @@ export class SeriesBook {
   private thresholdOf(metric: string): number | null {
     return metric === 'gpu_graphics_active_ratio' ? this.threshold : null
   }
+}
+
+function spanOf(answer: SeriesAnswer): Span | null {
+  const span = { from: Date.parse(answer.start), to: Date.parse(answer.end) }
+  return span.from < span.to ? span : null
 }
 
 function keyOf(entity: string, metric: string): string {

@@ -9,7 +9,7 @@ function stored(time: number[], mean: (number | null)[], more: Partial<SeriesDat
 }
 
 function composeTrack(data: SeriesData | null, ring: Ring | null, bucketMs: number | null, threshold: number | null, tail: SeriesData | null = null): Track {
-  return composed({ stored: data, bucketMs, tail, ring, threshold })
+  return composed({ stored: data, answered: { from: -1e9, to: 1e9 }, bucketMs, tail, ring, threshold })
 }
 
 function ringOf(...times: number[]): Ring {
@@ -56,6 +56,14 @@ describe('composeTrack', () => {
     const bridged = composeTrack(data, ringOf(700, 800), null, null, stored([100, 200, 300, 400, 500, 600], [1, 1, 1, 1, 1, 1]))
     expect(bridged.time).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800])
     expect(bridged.arriving).toBeNull()
+  })
+
+  it('calls nothing missing that nobody has asked about', () => {
+    const parts = { bucketMs: null, tail: null, threshold: null }
+    const asked = composed({ ...parts, stored: stored([1000, 1100], [1, 1]), answered: { from: 500, to: 2000 }, ring: null })
+    expect(holes(asked, { from: 0, to: 5000 })).toEqual([{ from: 500, to: 1000 }, { from: 1200, to: 2000 }])
+    const live = composed({ ...parts, stored: null, answered: null, ring: ringOf(1000, 1100) })
+    expect(holes(live, { from: 0, to: 1200 })).toEqual([])
   })
 
   it('calls a hole between live samples one', () => {

@@ -6,6 +6,7 @@
 import type { MissingSpan, SeriesData } from '@/api/schema'
 import type { Ring } from '@/live/ring'
 import type { Span } from '@/time/span'
+import { clipped } from '@/time/span'
 
 export type Values = (number | null)[]
 
@@ -22,6 +23,8 @@ export interface Track {
   coveredTo: number
   /** Whether minimum and maximum differ from the mean anywhere: buckets, not samples. */
   banded: boolean
+  /** The span that the store was asked about; outside of it nothing is known to be missing. Null before any answer. */
+  answered: Span | null
   /** Between what is stored and the first live sample: on its way to the store, so not missing. */
   arriving: Span | null
   missing: readonly MissingSpan[]
@@ -32,7 +35,7 @@ const HOLE_STEPS = 3
 const DEFAULT_STEP_MS = 100
 
 export function emptyTrack(): Track {
-  return { time: [], mean: [], min: [], max: [], idle: [], stepMs: DEFAULT_STEP_MS, coveredTo: Number.NEGATIVE_INFINITY, banded: false, arriving: null, missing: [] }
+  return { time: [], mean: [], min: [], max: [], idle: [], stepMs: DEFAULT_STEP_MS, coveredTo: Number.NEGATIVE_INFINITY, banded: false, answered: null, arriving: null, missing: [] }
 }
 
 /** The median distance of the times; robust against holes. */
@@ -62,6 +65,7 @@ function append(track: Track, time: number, mean: number | null, min: number | n
 /** What a track is made of. `tail` are stored samples newer than `stored`, as far as the live ones. */
 export interface TrackParts {
   stored: SeriesData | null
+  answered: Span | null
   bucketMs: number | null
   tail: SeriesData | null
   ring: Ring | null
@@ -69,8 +73,8 @@ export interface TrackParts {
   threshold: number | null
 }
 
-export function composeTrack({ stored, bucketMs, tail, ring, threshold }: TrackParts): Track {
-  const track = emptyTrack()
+export function composeTrack({ stored, answered, bucketMs, tail, ring, threshold }: TrackParts): Track {
+  const track = { ...emptyTrack(), answered }
   if (stored) appendStored(track, stored, bucketMs, threshold)
   tail?.time_ms.forEach((time, i) => extendTrack(track, time, tail.mean[i] ?? null, threshold))
   if (ring) {
@@ -164,9 +168,17 @@ export function reasonAt(track: Track, at: number): string | null {
 
 /** Stretches of the span without values: before, between and after the samples; what is arriving is none. */
 export function holes(track: Track, span: Span): Span[] {
-  const found = allHoles(track, span)
+  const found = allHoles(track, askedPart(track, span))
   const { arriving } = track
   return arriving ? found.filter((hole) => hole.to <= arriving.from || hole.from >= arriving.to) : found
+}
+
+/** The part of a span that the store or the live feed has told of. */
+function askedPart(track: Track, span: Span): Span {
+  const first = track.time[0] ?? Number.POSITIVE_INFINITY
+  const last = track.time.at(-1) ?? Number.NEGATIVE_INFINITY
+  const { from, to } = track.answered ?? { from: first, to: first }
+  return clipped(span, { from: Math.min(from, first), to: last > to ? Number.POSITIVE_INFINITY : to })
 }
 
 function allHoles(track: Track, span: Span): Span[] {
@@ -183,8 +195,9 @@ function allHoles(track: Track, span: Span): Span[] {
   return out
 }
 
-/** Stretches of the span in which none of the tracks has a value. */
-export function commonHoles(tracks: readonly Track[], span: Span): Span[] {
+/** Stretches of the span in which none of the tracks that are there has a value. */
+export function commonHoles(all: readonly Track[], span: Span): Span[] {
+  const tracks = all.filter((track) => track.time.length)
   let out: Span[] = [span]
   for (const track of tracks) {
     const own = holes(track, span)
