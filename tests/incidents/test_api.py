@@ -1,0 +1,176 @@
+"""Incidents over HTTP: lists and filters, one whole, acknowledging and commenting as a person only."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.api.app import create_app
+from gapscope_backend.api.config import ServerConfig
+from gapscope_backend.services import access
+from gapscope_backend.services.times import iso
+from tests.backend.batches import SECOND
+from tests.backend.running import Backend
+from tests.incidents.story import START, Story, batches
+from tests.incidents.watching import Watching
+
+OURS = {"Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture
+def analyse() -> Story:
+    return Story()
+
+
+@pytest.fixture
+async def backend(watching: Watching, analyse: Story, tmp_path: Path) -> AsyncIterator[Backend]:
+    """A server on a database with one closed and one open incident."""
+    await watching.deliver(batches((30, 0.9), (30, 0.02), (30, 0.9), seconds=10))
+    await watching.deliver(batches((30, 0.9), (60, 0.02), host="node-2", seconds=10))
+    clock, database = watching.clock, watching.database
+    server = TestServer(create_app(ServerConfig(tmp_path), database, clock, clock.monotonic, analyse))
+    client = TestClient(server)
+    await client.start_server()
+    read = await access.create_token(database, "read", "*", "reader", clock())
+    yield Backend(client, database, clock, "", read)
+    await client.close()
+
+
+async def get(backend: Backend, path: str, status: int = 200) -> Any:
+    response = await backend.client.get(f"/api/v1{path}", headers=backend.read)
+    assert response.status == status, await response.text()
+    return await response.json()
+
+
+async def test_the_list_tells_the_newest_first(backend: Backend) -> None:
+    found = await get(backend, "/incidents")
+    assert sorted((one["host"], one["state"], one["cause"], one["severity"]) for one in found) == [
+        ("node-1", "closed", "cpu_preprocess", "minor"),
+        ("node-2", "open", "cpu_preprocess", "minor"),
+    ]
+    closed = next(one for one in found if one["state"] == "closed")
+    assert closed["start"] == iso(START + 30 * SECOND)
+    assert closed["end"] == iso(START + 60 * SECOND)
+    assert (closed["seconds"], closed["end_reason"]) == (30, "recovered")
+    assert closed["lost_gpu_seconds"] == pytest.approx(29.4, abs=0.1)
+    assert closed["ledger"][0]["cause"] == "cpu_preprocess"
+    assert closed["sentence"].startswith("GPU 0 waited 98% of 30 s")
+
+
+@pytest.mark.parametrize(
+    ("query", "hosts"),
+    [
+        ("host=node-1", {"node-1"}),
+        ("state=open", {"node-2"}),
+        ("state=closed&host=node-2", set()),
+        (f"from={iso(START + 65 * SECOND)}", {"node-2"}),
+        (f"to={iso(START + 10 * SECOND)}", set()),
+        (f"from={iso(START)}&to={iso(START + 40 * SECOND)}", {"node-1", "node-2"}),
+    ],
+)
+async def test_filters(backend: Backend, query: str, hosts: set[str]) -> None:
+    assert {one["host"] for one in await get(backend, f"/incidents?{query}")} == hosts
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("limit=0", 400), ("state=burning", 400), ("from=yesterday", 400), ("host=node-9", 404), ("colour=red", 400)],
+)
+async def test_bad_filters_say_why(backend: Backend, query: str, status: int) -> None:
+    assert (await get(backend, f"/incidents?{query}", status))["detail"]
+
+
+async def test_the_limit_keeps_the_newest(backend: Backend) -> None:
+    assert len(await get(backend, "/incidents?limit=1")) == 1
+
+
+async def test_one_incident_is_told_whole(backend: Backend) -> None:
+    (summary,) = await get(backend, "/incidents?state=closed")
+    detail = await get(backend, f"/incidents/{summary['id']}")
+    assert detail["summary"] == summary
+    assert detail["episodes"] == [
+        {
+            "gpu": "gpu:GPU-0",
+            "kind": "drop",
+            "from_ms": (START + 30 * SECOND) / 1e6,
+            "to_ms": (START + 60 * SECOND) / 1e6,
+            "ongoing": False,
+        }
+    ]
+    verdict = msgspec.convert(detail["verdict"], Verdict)
+    assert (verdict.start_ns, verdict.end_ns) == (START + 30 * SECOND, START + 60 * SECOND)
+    assert detail["spans"][0]["from_ms"] == (START + 30 * SECOND) / 1e6
+    assert detail["pinned_until"] > summary["end"]
+    await get(backend, "/incidents/0000", status=404)
+
+
+async def test_the_fleet_counts_open_incidents(backend: Backend) -> None:
+    counts = {host["host"]: host["open_incidents"] for host in await get(backend, "/hosts")}
+    assert counts == {"node-1": 0, "node-2": 1}
+
+
+async def test_a_person_acknowledges_and_comments(backend: Backend) -> None:
+    (summary,) = await get(backend, "/incidents?state=open")
+    path, cookie = f"/api/v1/incidents/{summary['id']}", await backend.login()
+    first = await backend.client.post(f"{path}/acknowledge", headers={**cookie, **OURS})
+    assert first.status == 200, await first.text()
+    told = (await first.json())["summary"]
+    assert (told["acknowledged"], told["acknowledged_by"]) == (iso(backend.clock()), "owner")
+    backend.clock.advance(60)
+    again = await (await backend.client.post(f"{path}/acknowledge", headers={**cookie, **OURS})).json()
+    assert again["summary"]["acknowledged"] == told["acknowledged"]
+    for text in ("Moved the decoding.", "<b>better</b>"):
+        answer = await backend.client.post(f"{path}/comment", json={"text": text}, headers={**cookie, **OURS})
+        assert answer.status == 200
+    comments = (await get(backend, f"/incidents/{summary['id']}"))["comments"]
+    assert [(one["user"], one["text"]) for one in comments] == [
+        ("owner", "Moved the decoding."),
+        ("owner", "<b>better</b>"),
+    ]
+
+
+async def test_what_people_said_outlives_an_update(watching: Watching, backend: Backend) -> None:
+    (summary,) = await get(backend, "/incidents?state=open")
+    cookie = await backend.login()
+    path = f"/api/v1/incidents/{summary['id']}"
+    await backend.client.post(f"{path}/acknowledge", headers={**cookie, **OURS})
+    await backend.client.post(f"{path}/comment", json={"text": "looking"}, headers={**cookie, **OURS})
+    await watching.deliver(batches((30, 0.9), (60, 0.02), (30, 0.9), host="node-2", seconds=10)[9:])
+    (incident,) = [one for one in await watching.incidents() if one.id == summary["id"]]
+    assert (incident.state, incident.acknowledged_by) == ("closed", "owner")
+    assert [comment["text"] for comment in incident.comments] == ["looking"]
+
+
+@pytest.mark.parametrize("what", ["acknowledge", "comment"])
+async def test_only_our_own_page_writes(backend: Backend, what: str) -> None:
+    (summary,) = await get(backend, "/incidents?state=open")
+    path, cookie = f"/api/v1/incidents/{summary['id']}/{what}", await backend.login()
+    assert (await backend.client.post(path, json={"text": "x"}, headers=backend.read)).status == 401
+    assert (await backend.client.post(path, json={"text": "x"}, headers=cookie)).status == 403
+    elsewhere = {**cookie, "Sec-Fetch-Site": "cross-site"}
+    assert (await backend.client.post(path, json={"text": "x"}, headers=elsewhere)).status == 403
+    missing = "/api/v1/incidents/0000/" + what
+    assert (await backend.client.post(missing, json={"text": "x"}, headers={**cookie, **OURS})).status == 404
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"text": ""}', b'{"text": 5}', b'{"text": "x", "more": 1}'])
+async def test_a_bad_comment_is_refused(backend: Backend, body: bytes) -> None:
+    (summary,) = await get(backend, "/incidents?state=open")
+    headers = {**await backend.login(), **OURS}
+    path = f"/api/v1/incidents/{summary['id']}/comment"
+    assert (await backend.client.post(path, data=body, headers=headers)).status == 400
+
+
+async def test_a_long_comment_is_refused(backend: Backend) -> None:
+    (summary,) = await get(backend, "/incidents?state=open")
+    headers = {**await backend.login(), **OURS}
+    answer = await backend.client.post(
+        f"/api/v1/incidents/{summary['id']}/comment", json={"text": "x" * 4001}, headers=headers
+    )
+    assert answer.status == 400
