@@ -15,6 +15,8 @@ TOP = 20
 def rank_idle_hotspots(view: View) -> tuple[IdleHotspot, ...]:
     """Costliest first. Rows without functions of their own, such as ``unknown``, show all that was on the stacks."""
     total = float(view.idle.sum())
+    if total <= 0:
+        return ()
     found: list[IdleHotspot] = []
     for entry in build_ledger(view):
         idle = entry.idle_seconds
