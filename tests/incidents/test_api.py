@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,8 @@ from gapscope_backend.api.app import create_app
 from gapscope_backend.api.config import ServerConfig
 from gapscope_backend.services import access
 from gapscope_backend.services.times import iso
-from tests.backend.batches import SECOND
+from gapscope_backend.store.database import Database, connect, sqlite_url
+from tests.backend.batches import SECOND, Clock
 from tests.backend.running import Backend
 from tests.incidents.story import START, Story, batches
 from tests.incidents.watching import Watching
@@ -28,11 +31,35 @@ def analyse() -> Story:
     return Story()
 
 
+@pytest.fixture(scope="session")
+def told_file(tmp_path_factory: pytest.TempPathFactory, empty_file: Path) -> Path:
+    """A database with one closed and one open incident; tests work on copies."""
+    path = tmp_path_factory.mktemp("told") / "gapscope.db"
+    shutil.copy(empty_file, path)
+
+    async def make() -> None:
+        database = connect(sqlite_url(path))
+        watching = Watching(database, Clock(0), Story())
+        await watching.deliver(batches((30, 0.9), (30, 0.02), (30, 0.9), seconds=10))
+        await watching.deliver(batches((30, 0.9), (60, 0.02), host="node-2", seconds=10))
+        await database.close()
+
+    asyncio.run(make())
+    return path
+
+
+@pytest.fixture
+async def database(tmp_path: Path, told_file: Path) -> AsyncIterator[Database]:
+    shutil.copy(told_file, tmp_path / "gapscope.db")
+    opened = connect(sqlite_url(tmp_path / "gapscope.db"))
+    yield opened
+    await opened.close()
+
+
 @pytest.fixture
 async def backend(watching: Watching, analyse: Story, tmp_path: Path) -> AsyncIterator[Backend]:
-    """A server on a database with one closed and one open incident."""
-    await watching.deliver(batches((30, 0.9), (30, 0.02), (30, 0.9), seconds=10))
-    await watching.deliver(batches((30, 0.9), (60, 0.02), host="node-2", seconds=10))
+    """A server on that database."""
+    watching.clock.now_ns = START + 91 * SECOND
     clock, database = watching.clock, watching.database
     server = TestServer(create_app(ServerConfig(tmp_path), database, clock, clock.monotonic, analyse))
     client = TestClient(server)

@@ -10,6 +10,7 @@ from gapscope_agent.accounting import Ledger
 from gapscope_agent.batch import BatchBuilder
 from gapscope_agent.derive import Deriver
 from gapscope_agent.recording.read import open_recording
+from gapscope_agent.replay import shift_origin, shift_reading
 from gapscope_agent.wire import Batch, encode
 from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.analysis.verdict import Verdict
@@ -69,14 +70,16 @@ class Watching:
         return [incident for incident, _ in reversed(found)]
 
 
-def recorded_batches(folder: Path, host: str = "") -> list[Batch]:
-    """The batches that an agent sends while a recording plays."""
+def recorded_batches(folder: Path, host: str = "", shift_ns: int = 0) -> list[Batch]:
+    """The batches that an agent sends while a recording plays, its times moved."""
     recording = open_recording(folder)
-    deriver = Deriver(recording.origin)
+    origin = shift_origin(recording.origin, shift_ns)
+    deriver = Deriver(origin)
     builder = BatchBuilder(host or folder.name, {}, Ledger(), recorded=True)
     batches: list[Batch] = []
-    closes = recording.origin.start_ns + BATCH_NS
-    for reading in recording.readings():
+    closes = origin.start_ns + BATCH_NS
+    for stored in recording.readings():
+        reading = shift_reading(stored, shift_ns)
         if reading.t >= closes:
             batches += builder.close(deriver.drain(), closes)
             closes += BATCH_NS
