@@ -21,8 +21,8 @@ from gapscope_backend.services.background import end
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.incidents import Incidents, save_watch
 from gapscope_backend.services.last_minute import MINUTE_NS, LastMinute, active_seconds
+from gapscope_backend.services.recent import Recent
 from gapscope_backend.services.watch import LATENESS_NS, CostSettings, Watch, advance_watch, cell_floor, weigh_costs
-from gapscope_backend.services.windows import load_window
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.hosts import list_hosts
 from gapscope_backend.store.models import Host
@@ -83,6 +83,7 @@ class Rolling:
     clock: Callable[[], int]
     monotonic: Callable[[], float]
     costs: CostSettings = field(default_factory=CostSettings)
+    _recent: Recent = field(init=False)
     _minutes: dict[int, LastMinute] = field(default_factory=dict)
     _running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _watched: dict[int, _Watched] = field(default_factory=dict)
@@ -91,6 +92,9 @@ class Rolling:
     _newest_ns: int | None = None
     _close_at_ns: int = 0
     _rest_until: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._recent = Recent(self.database)
 
     async def tick(self) -> None:
         """Take in what came since the last call; verdicts as far as the budget goes."""
@@ -152,6 +156,7 @@ class Rolling:
         late.start_ns, late.end_ns = min(late.start_ns, arrival.start_ns), max(late.end_ns, arrival.end_ns)
         late.newest_ns = now_ns
         watched.late = late
+        self._recent.forget(arrival.host_id)
 
     async def _follow(self, host: Host) -> None:
         """Feed a host's detectors with all complete data, in chunks; nothing counts as taken until it is stored."""
@@ -214,7 +219,7 @@ class Rolling:
 
     async def _read_minute(self, host: Host) -> LastMinute:
         end_ns = host.last_data_ns
-        window = await load_window(self.database, host, end_ns - MINUTE_NS, end_ns)
+        window = await self._recent.window(host, end_ns - MINUTE_NS, end_ns)
         # A minute that is only partly there is no lost time: the verdict begins with the host's first data.
         judged = replace(window, start_ns=max(window.start_ns, host.first_data_ns))
         kept = await read_verdict(self.database, host.id)
