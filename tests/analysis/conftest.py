@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gapscope_backend.analysis.window import Floats, Frame, Gpu, Process, Series, StackSamples, Window
-from gapscope_backend.cli.windows import window_of_recording
+from tests.analysis.accuracy import CASES, Case, case_names, load
 
-CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 START = 1_790_000_000_000_000_000
 CELL = 100_000_000
 
 
-@dataclass(frozen=True)
-class Case:
-    name: str
-    window: Window
-    accept: list[str]
-
-
-@lru_cache(maxsize=64)
-def _load(name: str) -> Case:
-    truth = json.loads((CASES / name / "truth.json").read_text())
-    return Case(name, window_of_recording(CASES / name), truth["accept"])
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" in metafunc.fixturenames:
-        names = sorted(path.parent.name for path in CASES.glob("*/truth.json"))
+        names = case_names()
         skipped = pytest.param("", marks=pytest.mark.skip(reason="no recorded cases beside the project"))
         metafunc.parametrize("case", names or [skipped], indirect=True)
 
 
 @pytest.fixture
 def case(request: pytest.FixtureRequest) -> Case:
-    return _load(request.param)
+    return load(request.param)
 
 
 @pytest.fixture
 def recorded() -> Callable[[str], Window]:
-    def load(name: str) -> Window:
+    def window_of(name: str) -> Window:
         if not (CASES / name).is_dir():
             pytest.skip("no recorded cases beside the project")
-        return _load(name).window
+        return load(name).window
 
-    return load
+    return window_of
 
 
 @pytest.fixture

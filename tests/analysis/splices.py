@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def _joined_stacks(parts: Sequence[StackSamples | None]) -> StackSamples | None:
     if not known:
         return None
     stacks: list[tuple[int, ...]] = []
-    columns: dict[str, list[np.ndarray[object, np.dtype[np.generic]]]] = {name: [] for name in COLUMNS}
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     frames = 0
     for part in known:
         for name in COLUMNS:
@@ -149,6 +150,3 @@ def _diluted_stacks(window: Window, healthy: Window, share: float) -> StackSampl
         stack=np.where(instead, len(stacks.stacks), stacks.stack),
         active=np.where(instead, np.int8(1), stacks.active), owns_gil=np.where(instead, np.int8(0), stacks.owns_gil),
     )  # fmt: skip
-
-
-Change = Callable[[Window], Window]

@@ -11,6 +11,7 @@ import pytest
 from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.analysis.verdict import LedgerRow, Verdict
 from gapscope_backend.analysis.window import Series, Window
+from tests.analysis.accuracy import Case
 
 pytestmark = pytest.mark.cases
 Recorded = Callable[[str], Window]
@@ -139,3 +140,81 @@ def test_hotspots_name_the_functions_of_the_preprocessing(recorded: Recorded) ->
     assert [spot.function for spot in row.hotspots[:2]] == ["ImageFile.load", "Image.resize"]
     assert row.hotspots[0].share == pytest.approx(0.42, abs=0.03)
     assert row.evidence_for[0].spans
+
+
+def _constant(window: Window, entity: str, metric: str, value: float) -> Window:
+    """The window with a series that always has one value, at the host's CPU times."""
+    times = window.series["host", "cpu_busy_cores"].times
+    return replace(window, series={**window.series, (entity, metric): Series(times, np.full(times.size, value))})
+
+
+def _on_socket(window: Window, cpu: int, near: str) -> Window:
+    owner = window.gpus[0].owners[0]
+    placed = _constant(window, f"thread:{owner}/{owner}", "thread_last_cpu_index", float(cpu))
+    return replace(placed, gpus=(replace(window.gpus[0], cpu_affinity=near),))
+
+
+def test_slow_copies_from_the_far_socket(recorded: Recorded) -> None:
+    window = recorded("copy-pinned")
+    slow = _scaled(window, window.gpus[0].key, "pcie_rx_bytes_per_second", 0.55)
+    assert diagnose(_on_socket(slow, 12, "0-7")).verdict == "numa_remote"
+    assert diagnose(_on_socket(slow, 3, "0-7")).verdict == "h2d_copy"
+    assert diagnose(_on_socket(window, 12, "0-7")).verdict == "h2d_copy"
+    assert diagnose(_on_socket(slow, 12, "0-15")).verdict == "h2d_copy"
+
+
+def test_staged_copies_lose_a_part_to_the_far_socket(recorded: Recorded) -> None:
+    verdict = diagnose(_on_socket(recorded("copy-pageable"), 12, "0-7"))
+    assert verdict.verdict == "h2d_copy"
+    assert _row(verdict, "numa_remote").share == pytest.approx(0.3, abs=0.05)
+
+
+def test_full_device_memory_with_a_busy_allocator(recorded: Recorded) -> None:
+    window = recorded("empty-cache")
+    used = float(np.nanmax(window.series[window.gpus[0].key, "gpu_memory_used_bytes"].values))
+    full = _constant(window, window.gpus[0].key, "gpu_memory_used_bytes", used)
+    roomy = replace(full, gpus=(replace(window.gpus[0], memory_total_bytes=used * 2),))
+    tight = replace(full, gpus=(replace(window.gpus[0], memory_total_bytes=used * 1.02),))
+    assert diagnose(roomy).verdict == "allocator_thrash"
+    assert diagnose(tight).verdict == "memory_pressure"
+
+
+def test_full_device_memory_alone_is_no_fault(recorded: Recorded) -> None:
+    window = recorded("decode-matrix-vector")
+    used = float(np.nanmax(window.series[window.gpus[0].key, "gpu_memory_used_bytes"].values))
+    tight = replace(window, gpus=(replace(window.gpus[0], memory_total_bytes=used * 1.01),))
+    assert diagnose(tight).verdict == "memory_bound"
+
+
+def test_host_that_waits_for_memory(recorded: Recorded) -> None:
+    window = _constant(recorded("train-no-workers"), "host", "host_memory_pressure_ratio", 0.7)
+    verdict = diagnose(window)
+    assert verdict.verdict == "memory_pressure"
+    assert _row(verdict, "memory_pressure").share == pytest.approx(0.7, abs=0.05)
+    swaps = _constant(recorded("train-no-workers"), "host", "host_swap_in_bytes_per_second", 5e7)
+    assert _row(diagnose(swaps), "memory_pressure").share == pytest.approx(0.5, abs=0.05)
+
+
+def test_run_delay_on_a_full_host(recorded: Recorded) -> None:
+    window = recorded("decode-small-eager")
+    owner = window.gpus[0].owners[0]
+    full = _constant(window, "host", "cpu_busy_cores", float(window.logical_cpus))
+    waits = _constant(full, f"thread:{owner}/{owner}", "thread_run_delay_ratio", 2.0)
+    assert diagnose(waits).verdict == "cpu_oversubscribed"
+    free = _constant(waits, "host", "cpu_busy_cores", 2.0)
+    assert diagnose(free).verdict == "launch_bound"
+
+
+@pytest.mark.parametrize("name", ["tiny-kernels", "train-two-workers"])
+def test_quota_whatever_the_thread_does(name: str, recorded: Recorded) -> None:
+    window = recorded(name)
+    verdict = diagnose(_constant(window, "cgroup:/kubepods/pod1", "cgroup_cpu_throttled_ratio", 0.8))
+    assert verdict.verdict == "cpu_quota"
+
+
+SELDOM = {"d2h_copy", "cpu_oversubscribed", "cpu_quota", "throttled", "pcie_degraded", "numa_remote", "memory_pressure"}
+
+
+def test_no_recording_shows_them_by_mistake(case: Case) -> None:
+    for row in diagnose(case.window).ledger:
+        assert row.cause not in SELDOM or row.share < 0.02

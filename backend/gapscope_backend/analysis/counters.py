@@ -59,10 +59,11 @@ phases."""
 
 def around(cells: Floats) -> Floats:
     """Sum over the cells within ``AROUND_CELLS`` of each; NaN counts as 0."""
-    total = np.concatenate(([0.0], np.cumsum(np.nan_to_num(cells))))
-    at = np.arange(cells.size)
-    upper, lower = np.minimum(at + AROUND_CELLS + 1, cells.size), np.maximum(at - AROUND_CELLS, 0)
-    sums: Floats = total[upper] - total[lower]
+    total = np.zeros(cells.size + 2 * AROUND_CELLS + 1)
+    inner = total[AROUND_CELLS + 1 : AROUND_CELLS + 1 + cells.size]
+    np.cumsum(np.where(np.isnan(cells), 0.0, cells), out=inner)
+    total[AROUND_CELLS + 1 + cells.size :] = inner[-1] if cells.size else 0.0
+    sums: Floats = total[2 * AROUND_CELLS + 1 :] - total[: cells.size]
     return sums
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from gapscope_backend.analysis.causes import BY_ID, CAUSES
 from gapscope_backend.analysis.causes.cause import FAULT, LIMIT, MISSING, UNUSED
 from gapscope_backend.analysis.gain import expected_gain
-from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO, cell_spans, find_gaps, longest
+from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO, Flags, find_gaps
 from gapscope_backend.analysis.hotspots import TOP, find_hotspots
 from gapscope_backend.analysis.jobs import Job, find_jobs, job_shares, scaled
 from gapscope_backend.analysis.ledger import Entry, build_ledger
 from gapscope_backend.analysis.levels import read_levels
 from gapscope_backend.analysis.notes import read_notes
 from gapscope_backend.analysis.sentence import verdict_sentence
-from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, JobVerdict, LedgerRow, Verdict
+from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, JobVerdict, LedgerRow, Span, Verdict
 from gapscope_backend.analysis.view import View, read_views
 from gapscope_backend.analysis.window import CELL_NS, Window
 
@@ -26,12 +28,23 @@ UNUSED_WEIGHT = 0.25
 SPANS_PER_FACT = 5
 
 
+def _longest_spans(flags: Flags, window: Window) -> tuple[Span, ...]:
+    """The longest runs of True, in order of time."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(np.int8), [0]))))
+    starts, stops = edges[::2], edges[1::2]
+    best = np.sort(np.argsort(starts - stops, kind="stable")[:SPANS_PER_FACT])
+    return tuple(
+        Span(window.start_ns + a * CELL_NS, min(window.end_ns, window.start_ns + b * CELL_NS))
+        for a, b in zip(starts[best].tolist(), stops[best].tolist(), strict=True)
+    )
+
+
 def _with_spans(entry: Entry, view: View, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     """Give the first fact the longest stretches in which the cause took most of the cell."""
     if not evidence:
         return evidence
     window = view.window
-    spans = longest(cell_spans(entry.cells > 0.5 * CELL_NS / 1e9, window.start_ns, window.end_ns), SPANS_PER_FACT)
+    spans = _longest_spans(entry.cells > 0.5 * CELL_NS / 1e9, window)
     return (replace(evidence[0], spans=spans), *evidence[1:])
 
 

@@ -13,7 +13,8 @@ SHARE_OF_BEST = 0.10
 
 def _feeders_of_process(samples: Samples, pid: int) -> list[int]:
     mine = samples.pids == pid
-    seen = np.array([bool(samples.source.stacks[s]) for s in samples.stack[mine].tolist()])
+    filled = np.array([bool(stack) for stack in samples.source.stacks])
+    seen = filled[samples.stack[mine]]
     tids = samples.tids[mine]
     if not seen.any():
         return []
@@ -41,7 +42,9 @@ def feeding_threads(samples: Samples | None, feeders: Flags) -> list[tuple[int, 
     """Pid and tid of the feeding threads."""
     if samples is None:
         return []
-    return sorted({(int(p), int(t)) for p, t in zip(samples.pids[feeders], samples.tids[feeders], strict=True)})
+    number, first = samples.threads
+    feeding = first[np.bincount(number[feeders], minlength=first.size) > 0]
+    return sorted(zip(samples.pids[feeding].tolist(), samples.tids[feeding].tolist(), strict=True))
 
 
 def leading(samples: Samples, feeders: Flags) -> Flags:

@@ -121,10 +121,14 @@ def _unseen(cells: int) -> HostSide:
     return HostSide(None, np.zeros(0, dtype=bool), np.zeros(0), share, 0, np.zeros((ACTIVITY_COUNT, cells)))
 
 
-def read_host_side(samples: Samples | None, gpu: Gpu, graphics: Floats, cpu: CpuAround) -> HostSide:
-    """Host side of ``gpu``; all UNSEEN where no feeding thread was sampled."""
+def read_host_side(
+    samples: Samples | None, gpu: Gpu, graphics: Floats, cpu: CpuAround, foreign: frozenset[int] = frozenset()
+) -> HostSide:
+    """Host side of ``gpu``; all UNSEEN where no feeding thread was sampled. ``foreign`` owners hold other GPUs only."""
     if samples is None or not graphics.size:
         return _unseen(graphics.size)
+    if foreign:
+        samples = samples.of_processes(~np.isin(samples.pids, sorted(foreign)))
     feeders = feeder_flags(samples, gpu.owners)
     if not feeders.any():
         return _unseen(graphics.size)

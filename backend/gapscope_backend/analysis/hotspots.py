@@ -27,9 +27,12 @@ def _other_workers(view: View, samples: Samples) -> Flags:
 def _sample_seconds(entry: Entry, samples: Samples, chosen: Flags, weight: Floats, per_cell: Floats) -> Floats:
     """Seconds of the cause that each chosen sample stands for: its cell's seconds shared by weight."""
     cells = per_cell.size
-    total = np.bincount(samples.cell[chosen], weights=weight[chosen], minlength=cells)
+    rows = np.flatnonzero(chosen)
+    total = np.bincount(samples.cell[rows], weights=weight[rows], minlength=cells)
     share = np.divide(per_cell, total, out=np.zeros(cells), where=total > 0)
-    return np.where(chosen, weight * share[samples.cell], 0.0)
+    seconds: Floats = np.zeros(samples.count)
+    seconds[rows] = weight[rows] * share[samples.cell[rows]]
+    return seconds
 
 
 def _seconds_of_samples(view: View, entry: Entry, samples: Samples) -> Floats:
@@ -55,27 +58,35 @@ def find_hotspots(view: View, entry: Entry) -> tuple[Hotspot, ...]:
     if samples is None or total <= 0 or not entry.cause.activities:
         return ()
     seconds = _seconds_of_samples(view, entry, samples)
-    groups: dict[tuple[str, str, int, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in np.flatnonzero(seconds > 0).tolist():
-        stack = samples.source.stacks[int(samples.stack[row])]
-        if stack:
-            frame = samples.source.frames[stack[0]]
-            key = (frame.function, frame.file, int(samples.pids[row]), int(samples.tids[row]))
-            groups[key][stack[0]].append(float(seconds[row]))
+    rows = np.flatnonzero(seconds > 0)
+    first = np.array([stack[0] if stack else -1 for stack in samples.source.stacks], dtype=np.int64)
+    rows = rows[first[samples.stack[rows]] >= 0]
+    if not rows.size:
+        return ()
+    number, one_of = samples.threads
+    keys, inverse = np.unique(first[samples.stack[rows]] * one_of.size + number[rows], return_inverse=True)
+    spent, counts = np.bincount(inverse, weights=seconds[rows]), np.bincount(inverse)
+    groups: dict[tuple[str, str, int, int], list[tuple[int, float, int]]] = defaultdict(list)
+    for key, time, count in zip(keys.tolist(), spent.tolist(), counts.tolist(), strict=True):
+        frame, sample = key // one_of.size, int(one_of[key % one_of.size])
+        at, pid, tid = samples.source.frames[frame], int(samples.pids[sample]), int(samples.tids[sample])
+        groups[at.function, at.file, pid, tid].append((frame, time, count))
     found = [_hotspot(samples, key, lines, total) for key, lines in groups.items()]
     return tuple(sorted(found, key=lambda spot: -spot.share)[:TOP])
 
 
-def _hotspot(samples: Samples, key: tuple[str, str, int, int], lines: dict[int, list[float]], total: float) -> Hotspot:
+def _hotspot(
+    samples: Samples, key: tuple[str, str, int, int], lines: list[tuple[int, float, int]], total: float
+) -> Hotspot:
     function, file, pid, tid = key
-    frame = samples.source.frames[max(lines, key=lambda index: sum(lines[index]))]
+    frame = samples.source.frames[max(lines, key=lambda line: line[1])[0]]
     return Hotspot(
         function=function,
         file=file,
         line=frame.line,
         source=frame.source,
-        share=min(1.0, sum(map(sum, lines.values())) / total),
-        samples=sum(map(len, lines.values())),
+        share=min(1.0, sum(time for _, time, _ in lines) / total),
+        samples=sum(count for _, _, count in lines),
         thread=samples.source.thread_names.get((pid, tid), ""),
         pid=pid,
     )

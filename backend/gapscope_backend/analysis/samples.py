@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ that waits for anything else in Python does so once per wait."""
 GLUE_PYTHON_SHARE = 0.5
 """A function that holds the lock in less than half of its samples runs Python as the glue between native calls.
 Seen: 0.14-0.21 while launching kernels, 0.88 in pure Python."""
+TID_BITS = 32
 ON_CPU_CORES = 0.2
 """Where the sampler does not tell on CPU from off it: a thread with less CPU time than this counts as off."""
 
@@ -38,6 +40,29 @@ class Samples:
     feeds: Flags
     reads: Flags
     snapshot: Ints
+
+    def of_processes(self, keep: Flags) -> Samples:
+        """The samples for which ``keep`` holds, snapshots numbered anew."""
+        _, snapshot = np.unique(self.snapshot[keep], return_inverse=True)
+        return Samples(
+            source=self.source,
+            rows=self.rows[keep],
+            pids=self.pids[keep],
+            tids=self.tids[keep],
+            cell=self.cell[keep],
+            activity=self.activity[keep],
+            active=self.active[keep],
+            stack=self.stack[keep],
+            feeds=self.feeds[keep],
+            reads=self.reads[keep],
+            snapshot=snapshot,
+        )
+
+    @cached_property
+    def threads(self) -> tuple[Ints, Ints]:
+        """Each sample's thread by number, and the first sample of each number."""
+        _, first, number = np.unique(self.pids << TID_BITS | self.tids, return_index=True, return_inverse=True)
+        return number, first
 
     @property
     def count(self) -> int:

@@ -58,6 +58,23 @@ class View:
                 flags[max(0, start - 1) : stop + 1] = True
         return flags
 
+    @cached_property
+    def filling(self) -> float | None:
+        """SM active over graphics active, weighted by busy time."""
+        return self.mean(self.counters.while_busy(self.counters.sm), self.busy)
+
+    @cached_property
+    def useful_pipes(self) -> float | None:
+        """Mean activity of tensor and FP pipes: the work done, whatever the time that it took."""
+        c = self.counters
+        means = [mean for mean in (self.mean(pipe) for pipe in (c.tensor, c.fp32, c.fp64, c.fp16)) if mean is not None]
+        return sum(means) if means else None
+
+    @cached_property
+    def active(self) -> float | None:
+        """Mean graphics active."""
+        return self.mean(self.counters.graphics)
+
     def mean(self, values: Floats, weights: Floats | None = None) -> float | None:
         """Mean over the cells that have a value, weighted; None where none has."""
         w = np.where(np.isnan(values), 0.0, self.seconds if weights is None else weights)
@@ -94,7 +111,9 @@ def read_views(window: Window) -> tuple[View, ...]:
     alone = []
     for gpu in window.gpus:
         counters, cpu = read_counters(window, gpu), read_cpu(window, gpu)
-        alone.append(View(window, gpu, counters, cpu, read_host_side(samples, gpu, counters.graphics, cpu), seconds))
+        foreign = frozenset(pid for other in window.gpus for pid in other.owners if pid not in gpu.owners)
+        host = read_host_side(samples, gpu, counters.graphics, cpu, foreign)
+        alone.append(View(window, gpu, counters, cpu, host, seconds))
     return tuple(
         View(v.window, v.gpu, v.counters, v.cpu, v.host, v.seconds, tuple(o for o in alone if o is not v))
         for v in alone

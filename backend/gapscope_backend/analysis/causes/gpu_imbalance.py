@@ -6,7 +6,7 @@ import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
-from gapscope_backend.analysis.causes.job import SPIN_SM_RATIO, filling, same_job
+from gapscope_backend.analysis.causes.job import SPIN_SM_RATIO, same_job
 from gapscope_backend.analysis.view import View
 
 CONTRAST = 0.4
@@ -17,7 +17,7 @@ WAITING = (Activity.DEVICE_WAIT, Activity.QUEUE_WAIT, Activity.BLOCKED, Activity
 
 def _full_peers(view: View) -> list[View]:
     """Siblings that do useful work; one that spins in a collective has none to give."""
-    return [peer for peer in view.peers if same_job(view, peer) and (filling(peer) or 0.0) >= SPIN_SM_RATIO]
+    return [peer for peer in view.peers if same_job(view, peer) and (peer.filling or 0.0) >= SPIN_SM_RATIO]
 
 
 def _claim(view: View) -> Claim:

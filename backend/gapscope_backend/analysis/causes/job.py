@@ -33,27 +33,15 @@ def same_job(view: View, peer: View) -> bool:
     return bool(mine & theirs)
 
 
-def filling(view: View) -> float | None:
-    """SM active over graphics active, weighted by busy time."""
-    return view.mean(view.counters.while_busy(view.counters.sm), view.busy)
-
-
-def useful_pipes(view: View) -> float | None:
-    """Mean activity of tensor and FP pipes: the work done, whatever the time that it took."""
-    pipes = (view.counters.tensor, view.counters.fp32, view.counters.fp64, view.counters.fp16)
-    means = [mean for mean in (view.mean(pipe) for pipe in pipes) if mean is not None]
-    return sum(means) if means else None
-
-
 def spins(view: View, peer: View) -> bool:
     """Does ``view`` look full while it does no more than ``peer``, which idles? Then it waits in a collective."""
-    mine, theirs = useful_pipes(view), useful_pipes(peer)
+    mine, theirs = view.useful_pipes, peer.useful_pipes
     return mine is not None and theirs is not None and may_spin(view, peer) and mine <= LIKE_WORK * theirs
 
 
 def may_spin(view: View, peer: View) -> bool:
     """Does ``view`` look full with few SMs at work beside a ``peer`` that idles, as far as is known?"""
-    active, peer_active, full = view.mean(view.counters.graphics), view.mean(peer.counters.graphics), filling(view)
+    active, peer_active, full = view.active, peer.active, view.filling
     if active is None or peer_active is None or full is None:
         return False
     return active >= ALMOST_FULL_RATIO and peer_active <= IDLING_RATIO and full <= SPIN_SM_RATIO
@@ -72,8 +60,8 @@ def waits_for_work_of(view: View, peer: View) -> float:
     Ranks do like work and end their steps together; the one whose SMs are filled for half as long as the other's has
     waited for the rest. Without traffic between the GPUs they are no ranks of one collective.
     """
-    active, peer_active = view.mean(view.counters.graphics), view.mean(peer.counters.graphics)
-    full, theirs = filling(view), filling(peer)
+    active, peer_active = view.active, peer.active
+    full, theirs = view.filling, peer.filling
     if active is None or peer_active is None or full is None or theirs is None or not theirs:
         return 0.0
     both_full = min(active, peer_active) >= ALMOST_FULL_RATIO and communicates(view) and communicates(peer)

@@ -7,10 +7,8 @@ import numpy as np
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.causes.job import (
     SPIN_SM_RATIO,
-    filling,
     same_job,
     spins,
-    useful_pipes,
     waits_for_work_of,
 )
 from gapscope_backend.analysis.view import View
@@ -32,12 +30,12 @@ def _claim(view: View) -> Claim:
 
 
 def _findings(view: View) -> Findings:
-    facts = fact("gpu_sm_active_ratio", "of the SMs are active while it counts as busy", filling(view), SPIN_SM_RATIO)
+    facts = fact("gpu_sm_active_ratio", "of the SMs are active while it counts as busy", view.filling, SPIN_SM_RATIO)
     for peer in _slow_peers(view):
         name = f"GPU {peer.gpu.index} of the same job"
         facts += fact("gpu_graphics_active_ratio", f"graphics active on {name}", view.mean(peer.counters.graphics), 0.7)
         facts += fact(
-            "gpu_tensor_active_ratio", f"tensor and FP pipes on {name}, for the same work", useful_pipes(peer), None
+            "gpu_tensor_active_ratio", f"tensor and FP pipes on {name}, for the same work", peer.useful_pipes, None
         )
     return Findings(facts)
 
