@@ -23,7 +23,10 @@ def throttled(view: View) -> Floats:
 
 def _claim(view: View) -> Claim:
     share = np.nan_to_num(throttled(view)).clip(0.0, 1.0)
-    held = np.where(share >= THROTTLED_RATIO, share, 0.0)
+    idle = np.divide(view.idle, view.seconds, out=np.ones_like(share), where=view.seconds > 0)
+    # While the group is held nothing is launched: the held time falls into the idle part of the cell.
+    part = np.divide(share, idle, out=np.ones_like(share), where=idle > share)
+    held = np.where(share >= THROTTLED_RATIO, part, 0.0)
     return Claim(dict.fromkeys(Activity, held), confidence=0.85)
 
 
