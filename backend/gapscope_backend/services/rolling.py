@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from gapscope_backend.analysis.verdict import Verdict
+from gapscope_backend.analysis.window import Window
 from gapscope_backend.services.background import end
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.incidents import Incidents, save_watch
@@ -222,12 +223,18 @@ class Rolling:
         window = await self._recent.window(host, end_ns - MINUTE_NS, end_ns)
         # A minute that is only partly there is no lost time: the verdict begins with the host's first data.
         judged = replace(window, start_ns=max(window.start_ns, host.first_data_ns))
-        kept = await read_verdict(self.database, host.id)
-        if kept is not None and (kept.start_ns, kept.end_ns) == (judged.start_ns, judged.end_ns):
-            verdict = msgspec.json.decode(kept.verdict, type=Verdict)
-        else:
-            verdict = await self.diagnosis.judge(judged)
+        verdict = await self._kept_verdict(host, judged) or await self.diagnosis.judge(judged)
         return LastMinute(end_ns, self.clock(), await asyncio.to_thread(active_seconds, window), verdict)
+
+    async def _kept_verdict(self, host: Host, window: Window) -> Verdict | None:
+        """The stored verdict where it is on that very window; one of another version's form is made anew."""
+        kept = await read_verdict(self.database, host.id)
+        if kept is None or (kept.start_ns, kept.end_ns) != (window.start_ns, window.end_ns):
+            return None
+        try:
+            return msgspec.json.decode(kept.verdict, type=Verdict)
+        except msgspec.ValidationError:
+            return None
 
     async def _weigh(self, host: Host) -> None:
         """Let a rolling verdict open, extend or end what costs steadily."""
@@ -263,7 +270,7 @@ class Rolling:
         for watched in due.values():
             watched.saved_ns = now_ns
 
-    async def _guarded(self, host: Host, work: Any) -> None:
+    async def _guarded(self, host: Host, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except Exception:
