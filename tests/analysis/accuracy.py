@@ -28,7 +28,16 @@ DOCUMENT = ROOT / "docs" / "diagnosis-accuracy.md"
 MARK = "<!-- everything below is written by `python -m tests.analysis.accuracy` -->\n"
 KINDS = ("right", "coarse", "unknown", "wrong")
 MOVED = (0.85, 1.15)
-NO_THRESHOLDS = {"CELL_NS", "INIT_PID", "TID_BITS", "TOP", "FEW_SAMPLES", "ACTIVITY_COUNT", "SLOW_PERIOD_NS"}
+NO_THRESHOLDS = {
+    "CELL_NS",
+    "INIT_PID",
+    "TID_BITS",
+    "TOP",
+    "FEW_SAMPLES",
+    "ACTIVITY_COUNT",
+    "SLOW_PERIOD_NS",
+    "SLOWDOWN_BITS",
+}
 
 
 @dataclass(frozen=True)

@@ -195,14 +195,14 @@ def test_host_that_waits_for_memory(recorded: Recorded) -> None:
     assert _row(diagnose(swaps), "memory_pressure").share == pytest.approx(0.5, abs=0.05)
 
 
-def test_run_delay_on_a_full_host(recorded: Recorded) -> None:
+def test_run_delay_tells_of_taken_cores_whether_the_host_is_full_or_a_cpu_set_is(recorded: Recorded) -> None:
     window = recorded("decode-small-eager")
     owner = window.gpus[0].owners[0]
-    full = _constant(window, "host", "cpu_busy_cores", float(window.logical_cpus))
-    waits = _constant(full, f"thread:{owner}/{owner}", "thread_run_delay_ratio", 2.0)
-    assert diagnose(waits).verdict == "cpu_oversubscribed"
-    free = _constant(waits, "host", "cpu_busy_cores", 2.0)
-    assert diagnose(free).verdict == "launch_bound"
+    waits = _constant(window, f"thread:{owner}/{owner}", "thread_run_delay_ratio", 2.0)
+    for cores in (float(window.logical_cpus), 2.0):
+        assert diagnose(_constant(waits, "host", "cpu_busy_cores", cores)).verdict == "cpu_oversubscribed"
+    ready = _constant(window, f"thread:{owner}/{owner}", "thread_run_delay_ratio", 0.01)
+    assert diagnose(ready).verdict == "launch_bound"
 
 
 @pytest.mark.parametrize("name", ["tiny-kernels", "train-two-workers"])

@@ -37,6 +37,30 @@ from gapscope_backend.analysis.window import Frame
         ("/srv/app/torchlike.py", "synchronize", FrameKind.APP),
         ("app.py", "wait_for_requests", FrameKind.APP),
         ("<string>", "<module>", FrameKind.APP),
+        ("/opt/conda/lib/python3.13t/site-packages/cv2/__init__.py", "imread", FrameKind.CPU_WORK),
+        ("/usr/lib/python3.12/selectors.py", "EpollSelector.select", FrameKind.SERVER_WAIT),
+        ("/tmp/torchinductor_root/ab/cab.py", "call", FrameKind.LAUNCH),
+        ("<eval_with_key>.12", "forward", FrameKind.LAUNCH),
+        ("torch/_inductor/runtime/triton_heuristics.py", "run", FrameKind.LAUNCH),
+        ("torch/_inductor/codegen/triton.py", "codegen", FrameKind.IMPORT),
+        ("torch/_dynamo/eval_frame.py", "compile_wrapper", FrameKind.LAUNCH),
+        ("torch/_dynamo/convert_frame.py", "_compile", FrameKind.IMPORT),
+        ("transformers/trainer.py", "Trainer._maybe_log_save_evaluate", FrameKind.LAUNCH),
+        ("transformers/trainer.py", "_save_checkpoint", FrameKind.CHECKPOINT),
+        ("transformers/tokenization_utils_base.py", "__call__", FrameKind.CPU_WORK),
+        ("vllm/v1/worker/gpu_model_runner.py", "execute_model", FrameKind.LAUNCH),
+        ("vllm/v1/core/sched/scheduler.py", "Scheduler.schedule", FrameKind.CPU_WORK),
+        ("nvidia/dali/pipeline.py", "Pipeline.share_outputs", FrameKind.LOADER_WAIT),
+        ("pickle.py", "_Pickler.save", FrameKind.CHECKPOINT),
+        ("pickle.py", "_Unpickler.load", FrameKind.IO),
+        ("json/__init__.py", "dump", FrameKind.CHECKPOINT),
+        ("json/__init__.py", "dumps", FrameKind.CPU_WORK),
+        ("numpy/lib/format.py", "write_array", FrameKind.CHECKPOINT),
+        ("s3fs/core.py", "_fetch_range", FrameKind.IO),
+        ("fastapi/routing.py", "app", FrameKind.SERVER_WAIT),
+        ("datasets/arrow_dataset.py", "map", FrameKind.CARRIER),
+        ("torch/amp/grad_scaler.py", "GradScaler._maybe_opt_step", FrameKind.SYNC),
+        ("torch/amp/grad_scaler.py", "scale", FrameKind.LAUNCH),
     ],
 )
 def test_kind_of_a_frame(file: str, function: str, kind: FrameKind) -> None:
@@ -54,6 +78,9 @@ PIL = Frame("Image.resize", "PIL/Image.py", 1)
 WAIT = Frame("Condition.wait", "threading.py", 1)
 FETCH = Frame("fetch", "torch/utils/data/_utils/fetch.py", 1)
 RECV = Frame("SocketIO.readinto", "socket.py", 1)
+S3FS = Frame("sync", "fsspec/asyn.py", 1)
+MAP = Frame("Dataset.map", "datasets/arrow_dataset.py", 1)
+PANDAS = Frame("DataFrame.apply", "pandas/core/frame.py", 1)
 SERVER = Frame("BaseServer.serve", "socketserver.py", 1)
 
 
@@ -72,6 +99,14 @@ def _app(source: str) -> Frame:
         ((PIL, APP, FETCH), Activity.LOADER_WORK, Activity.LOADER_WORK),
         ((RECV, APP, FETCH), Activity.LOADER_WORK, Activity.IO_WAIT),
         ((WAIT, APP), Activity.QUEUE_WAIT, Activity.QUEUE_WAIT),
+        ((WAIT, S3FS, APP), Activity.IO_WAIT, Activity.IO_WAIT),
+        ((WAIT, APP, S3FS), Activity.QUEUE_WAIT, Activity.QUEUE_WAIT),
+        ((CONV, CALL, APP, MAP), Activity.LAUNCH, Activity.STALLED),
+        ((CONV, CALL, APP, PANDAS), Activity.LAUNCH, Activity.STALLED),
+        ((CONV, APP, CALL, PIL), Activity.CPU_WORK, Activity.CPU_WORK),
+        ((APP, PANDAS), Activity.CPU_WORK, Activity.CPU_WORK),
+        ((MAP, APP), Activity.CPU_WORK, Activity.STALLED),
+        ((APP, FETCH), Activity.LOADER_WORK, Activity.IO_WAIT),
         ((RECV, APP), Activity.IO_WAIT, Activity.IO_WAIT),
         ((RECV, SERVER), Activity.CPU_WORK, Activity.QUEUE_WAIT),
         ((APP,), Activity.NATIVE, Activity.BLOCKED),

@@ -72,9 +72,33 @@ def ratio(over: Floats, under: Floats) -> Floats:
     return np.divide(over, under, out=np.zeros(over.size), where=under > 1e-12)
 
 
+SLOW_CELLS = 3
+ONE_LOST = 2.2
+"""Of slow series one sample may be lost: rates are reckoned since the last one that arrived, so the next one speaks
+for that time, too."""
+BRIDGED_CELLS = 2
+"""So many cells without a value are bridged where the time level is known: one lost reading of a 100 ms counter."""
+
+
+def bridge(cells: Floats) -> Floats:
+    """Short holes filled from both sides; longer ones and those at the ends stay."""
+    known = np.flatnonzero(~np.isnan(cells))
+    if known.size < 2 or known.size == cells.size:
+        return cells
+    holes = np.diff(known) - 1
+    between = np.searchsorted(known, np.arange(cells.size), side="right") - 1
+    inside = (between >= 0) & (between < known.size - 1) & np.isnan(cells)
+    short = np.zeros(cells.size, dtype=bool)
+    short[inside] = holes[between[inside]] <= BRIDGED_CELLS
+    out: Floats = cells.copy()
+    out[short] = np.interp(np.flatnonzero(short), known, cells[known])
+    return out
+
+
 def hold(cells: Floats, period_cells: float) -> Floats:
     """Give each empty cell the value of the next sample when that sample's interval reaches back to it."""
-    reach = min(round(period_cells * 1.2) - 1, LONGEST_HOLD_CELLS)
+    slack = ONE_LOST if period_cells >= SLOW_CELLS else 1.2
+    reach = min(round(period_cells * slack) - 1, LONGEST_HOLD_CELLS)
     if reach < 1 or not cells.size:
         return cells
     known = ~np.isnan(cells)
@@ -106,14 +130,14 @@ def read_counters(window: Window, gpu: Gpu) -> Counters:
     """Counters of ``gpu``, lag taken out. Where the hardware counter has no value at all, the driver's stand in."""
 
     def lagged(metric: str) -> Floats:
-        return held_cells(window, gpu.key, metric, gpu.counter_lag_ns)
+        return bridge(held_cells(window, gpu.key, metric, gpu.counter_lag_ns))
 
     def plain(metric: str) -> Floats:
-        return held_cells(window, gpu.key, metric)
+        return bridge(held_cells(window, gpu.key, metric))
 
     source = next((s for s in GRAPHICS_SOURCES if not np.isnan(plain(s)).all()), GRAPHICS_SOURCES[0])
     exact = source == GRAPHICS_SOURCES[0]
-    graphics = lagged(source) if exact else plain(source)
+    graphics = held_cells(window, gpu.key, source, gpu.counter_lag_ns if exact else 0)
     return Counters(
         graphics=np.clip(graphics, 0.0, 1.0),
         source=source,

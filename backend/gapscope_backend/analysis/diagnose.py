@@ -21,8 +21,11 @@ from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, JobVerdict, 
 from gapscope_backend.analysis.view import View, read_views
 from gapscope_backend.analysis.window import CELL_NS, Window
 
-SMALL_SHARE = 0.05
+SMALL_SHARE = 0.08
 """A fault or limit that costs less than this share of the window is not the verdict."""
+PLAIN_SHARE = 0.2
+"""A fault of this size is the verdict though most of the rest is time at work that cannot be judged without counters;
+idle time without an explanation must be less."""
 UNUSED_WEIGHT = 0.25
 """Nor is one that costs less than a quarter of the time in which nobody asked for anything."""
 SPANS_PER_FACT = 5
@@ -68,6 +71,7 @@ def _row(view: View, entry: Entry, price: float | None) -> LedgerRow:
         expected_gain_gpu_seconds=None if gain is None else gain.gpu_seconds,
         source=cause.source,
         cost=_cost(entry.seconds, price),
+        busy_gpu_seconds=0.0 if cause.id == "not_measured" else float(entry.busy.sum()),
     )
 
 
@@ -83,7 +87,9 @@ def choose(rows: Sequence[LedgerRow]) -> str:
     worst_share = worst.share if worst else 0.0
     unused_share = unused.share if unused else 0.0
     if missing and missing.share > max(worst_share, unused_share, _TOLERATED[missing.cause]):
-        return missing.cause
+        unexplained = missing.share * (1.0 - missing.busy_gpu_seconds / max(missing.gpu_seconds, 1e-9))
+        if missing.cause != "unknown" or not worst or worst_share < max(PLAIN_SHARE, unexplained):
+            return missing.cause
     if worst and worst_share >= max(SMALL_SHARE, UNUSED_WEIGHT * unused_share):
         return worst.cause
     if unused and unused_share > SMALL_SHARE:
@@ -138,6 +144,7 @@ def _merge(cause: str, gpus: Sequence[tuple[int, LedgerRow]], total: float) -> L
         hotspots=tuple(sorted(spots, key=lambda spot: -spot.share)[:TOP]),
         expected_gain_gpu_seconds=_sum(row.expected_gain_gpu_seconds for _, row in gpus),
         cost=_sum(row.cost for _, row in gpus),
+        busy_gpu_seconds=sum(row.busy_gpu_seconds for _, row in gpus),
     )
 
 

@@ -71,6 +71,7 @@ def scaled(row: LedgerRow, share: float) -> LedgerRow:
     return replace(
         row,
         gpu_seconds=row.gpu_seconds * share,
+        busy_gpu_seconds=row.busy_gpu_seconds * share,
         expected_gain_gpu_seconds=None if gain is None else gain * share,
         cost=None if row.cost is None else row.cost * share,
     )

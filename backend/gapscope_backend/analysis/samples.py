@@ -121,11 +121,17 @@ def read_samples(window: Window) -> Samples | None:
     )
 
 
+def _pairs(pids: Ints, tids: Ints) -> list[tuple[int, int]]:
+    """The different threads among samples."""
+    keys = np.unique(pids << TID_BITS | tids)
+    return [(key >> TID_BITS, key & (1 << TID_BITS) - 1) for key in keys.tolist()]
+
+
 def _with_cpu_time(window: Window, active: npt.NDArray[np.int8], pids: Ints, tids: Ints) -> npt.NDArray[np.int8]:
     """``active`` with unknown samples of threads that use next to no CPU time set to off the CPU."""
     unknown = active < 0
     active = active.copy()
-    for pid, tid in {(int(p), int(t)) for p, t in zip(pids[unknown], tids[unknown], strict=True)}:
+    for pid, tid in _pairs(pids[unknown], tids[unknown]):
         series = window.series.get((f"thread:{pid}/{tid}", "thread_cpu_cores"))
         if series is not None and not np.isnan(series.values).all() and np.nanmean(series.values) < ON_CPU_CORES:
             active[unknown & (pids == pid) & (tids == tid)] = 0
@@ -144,12 +150,12 @@ def _functions(source: StackSamples, used: Ints) -> Ints:
 
 def _tell_python(activity: Ints, running: Flags, owns: npt.NDArray[np.int8], functions: Ints) -> None:
     """Own code on the CPU is PYTHON where its function mostly holds the interpreter lock, NATIVE elsewhere."""
-    running = running & (activity == Activity.NATIVE)
-    for function in np.unique(functions[running]):
-        mine = running & (functions == function)
-        known = mine & (owns >= 0)
-        if known.any() and float((owns[known] == 1).mean()) >= GLUE_PYTHON_SHARE:
-            activity[mine & (owns != 0)] = Activity.PYTHON
+    running = running & (activity == Activity.NATIVE) & (functions >= 0)
+    size = int(functions.max(initial=0)) + 1
+    known = np.bincount(functions[running & (owns >= 0)], minlength=size)
+    holds = np.bincount(functions[running & (owns == 1)], minlength=size)
+    python = (known > 0) & (holds >= GLUE_PYTHON_SHARE * known)
+    activity[running & python[functions] & (owns != 0)] = Activity.PYTHON
 
 
 def _tell_gil_waits(
@@ -169,7 +175,7 @@ def _tell_gil_waits(
     """
     owned = np.bincount(snapshot, weights=(owns == 1).astype(np.float64)) > 0
     waiting = candidate & (active == 0) & (owns != 1) & owned[snapshot]
-    for pid, tid in {(int(p), int(t)) for p, t in zip(pids[waiting & doubtful], tids[waiting & doubtful], strict=True)}:
+    for pid, tid in _pairs(pids[waiting & doubtful], tids[waiting & doubtful]):
         if not main_thread_switches(window, pid, tid) >= GIL_SWITCHES_PER_SECOND:
             waiting &= ~(doubtful & (pids == pid) & (tids == tid))
     activity[waiting] = Activity.GIL_WAIT

@@ -49,6 +49,7 @@ class LedgerRow:
 
     ``expected_gain_gpu_seconds`` is what following the advice gives back where it can be estimated, ``expected_gain``
     says how that was reckoned; ``source`` where thresholds and formula come from; ``cost`` is in the price's currency.
+    ``busy_gpu_seconds`` is the part in which the GPU was at work, the rest of the row is idle time.
     """
 
     cause: str
@@ -67,6 +68,7 @@ class LedgerRow:
     expected_gain_gpu_seconds: float | None = None
     source: str = ""
     cost: float | None = None
+    busy_gpu_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 CELL_NS = 100_000_000
+PHASE_SAMPLES = 200
+"""So many samples of a series tell its phase against the cells."""
 LAGGED_SUFFIXES = ("_active_ratio", "_occupancy_ratio")
 LAGGED_PREFIXES = ("pcie_rx", "pcie_tx", "nvlink_rx", "nvlink_tx")
 
@@ -89,6 +91,15 @@ class StackSamples:
     thread_names: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
+def _off_middle(middles: Ints) -> int:
+    """How far, on circular average, samples that come about once a cell lie from the middle of cells (ns)."""
+    some = middles[:: max(1, middles.size // PHASE_SAMPLES)]
+    if some.size < 3 or not 0.7 * CELL_NS <= float(np.median(np.diff(middles))) <= 1.3 * CELL_NS:
+        return 0
+    turns = np.exp(2j * np.pi * ((some % CELL_NS) / CELL_NS - 0.5)).mean()
+    return round(float(np.angle(turns)) / (2 * np.pi) * CELL_NS)
+
+
 @dataclass(frozen=True)
 class Window:
     """One host from ``start_ns`` to ``end_ns`` (half-open). ``series`` is keyed by (entity key, metric name)."""
@@ -116,13 +127,16 @@ class Window:
         """Mean of the samples in each cell: float64[cell_count], NaN where a cell has none.
 
         A sample read at ``t`` describes the interval that ended at ``t - lag_ns``; it falls into the cell that
-        holds the middle of that interval (half a cell before its end).
+        holds the middle of that interval (half a cell before its end). Samples that come once a cell are first moved
+        by less than half a cell so that their middles lie in the middle of cells: at the border between two, jitter
+        would put two samples into one cell and none into the next.
         """
         out = np.full(self.cell_count, np.nan)
         series = self.series.get((entity, metric))
         if series is None or not out.size:
             return out
-        at = (series.times - lag_ns - CELL_NS // 2 - self.start_ns) // CELL_NS
+        middles = series.times - lag_ns - CELL_NS // 2 - self.start_ns
+        at = (middles - _off_middle(middles)) // CELL_NS
         good = (at >= 0) & (at < out.size) & ~np.isnan(series.values)
         total = np.bincount(at[good], weights=series.values[good], minlength=out.size)
         count = np.bincount(at[good], minlength=out.size)

@@ -27,10 +27,16 @@ def _ancestors(view: View, pid: int) -> set[int]:
 
 
 def same_job(view: View, peer: View) -> bool:
-    """True where one process holds both GPUs, or owners have an ancestor in common in the tree of processes."""
+    """True where one process holds both GPUs, or owners have an ancestor in common in the tree of processes.
+
+    Where that tree is not known, GPUs that both exchange data over NVLink are taken for one job's.
+    """
     mine: set[int] = set().union(*(_ancestors(view, pid) | {pid} for pid in view.gpu.owners))
     theirs: set[int] = set().union(*(_ancestors(view, pid) | {pid} for pid in peer.gpu.owners))
-    return bool(mine & theirs)
+    if mine & theirs:
+        return True
+    known = {process.pid for process in view.window.processes}
+    return not known & (mine | theirs) and communicates(view) and communicates(peer)
 
 
 def spins(view: View, peer: View) -> bool:

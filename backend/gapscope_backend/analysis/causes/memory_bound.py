@@ -10,8 +10,8 @@ from gapscope_backend.analysis.view import View
 DRAM_ROOF = 0.7
 """DRAM active over graphics active from which bandwidth is the limit. The practical ceiling is 0.8-0.92 (DCGM's
 documentation gives 0.8); seen: 0.92 in matrix-vector products, at most 0.4 in work limited by anything else."""
-DRAM_PARTLY = 0.6
-"""Between this and the roof the limit counts in part: the mean of kernels at the roof and of others."""
+PARTLY = 0.1
+"""So far below the roof the limit begins to count in part: the mean of kernels at the roof and of others."""
 TENSOR_BELOW = 0.6
 """With tensor pipes busier than this, compute is as near its roof as memory is."""
 
@@ -19,7 +19,7 @@ TENSOR_BELOW = 0.6
 def _claim(view: View) -> Claim:
     dram = view.counters.while_busy(view.counters.dram)
     tensor = np.nan_to_num(view.counters.while_busy(view.counters.tensor))
-    at_roof = np.clip((dram - DRAM_PARTLY) / (DRAM_ROOF - DRAM_PARTLY), 0.0, 1.0)
+    at_roof = np.clip((dram - DRAM_ROOF + PARTLY) / PARTLY, 0.0, 1.0)
     return Claim(busy=np.where(tensor < TENSOR_BELOW, at_roof, 0.0), confidence=0.9)
 
 

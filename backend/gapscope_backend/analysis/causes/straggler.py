@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.causes.job import (
     SPIN_SM_RATIO,
@@ -12,13 +15,31 @@ from gapscope_backend.analysis.causes.job import (
     waits_for_work_of,
 )
 from gapscope_backend.analysis.view import View
+from gapscope_backend.analysis.window import Floats
+
+ABSENT_SHARE = 0.3
+"""Difference between ranks in the share of idle time that they spend in collectives; ranks in step show none."""
 
 
 def _slow_peers(view: View) -> list[View]:
     return [peer for peer in view.peers if same_job(view, peer) and spins(view, peer)]
 
 
+def _absent(view: View) -> Floats:
+    """1 where this rank's threads stand in a collective on the CPU and those of some rank of its job do not."""
+    mine = view.near_activity(Activity.COLLECTIVE)
+    others = [peer.near_activity(Activity.COLLECTIVE) for peer in view.peers if same_job(view, peer)]
+    if not mine.any() or not others:
+        return np.zeros(view.seconds.size)
+    return np.where(mine - np.min(np.array(others), axis=0) >= ABSENT_SHARE, 1.0, 0.0)
+
+
 def _claim(view: View) -> Claim:
+    spinning = _spinning(view)
+    return replace(spinning, idle={Activity.COLLECTIVE: _absent(view)})
+
+
+def _spinning(view: View) -> Claim:
     peers = _slow_peers(view)
     if not peers:
         working = max((waits_for_work_of(view, peer) for peer in view.peers if same_job(view, peer)), default=0.0)
@@ -49,5 +70,6 @@ CAUSE = Cause(
     would_change="Peers with equal graphics active, or more useful work on this GPU than on the idle one.",
     claim=_claim,
     findings=_findings,
+    activities=(Activity.COLLECTIVE,),
     source="NVIDIA NCCL: ranks spin in a collective's kernels; SM shares from recordings",
 )
