@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gapscope_backend.analysis.causes import BY_ID, CAUSES
-from gapscope_backend.analysis.counters import hold, read_counters
+from gapscope_backend.analysis.counters import AROUND_CELLS, around, bridge, hold, read_counters
 from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.analysis.gaps import find_gaps, longest
 from gapscope_backend.analysis.sentence import _SAYS
@@ -35,6 +35,29 @@ def test_slow_samples_fill_the_time_that_they_describe() -> None:
     assert held[:10].tolist() == [1.0] * 5 + [2.0] * 5
     assert np.isnan(held[10:]).all()
     assert np.isnan(hold(cells, 1.0)[3])
+
+
+def test_a_lost_sample_of_a_slow_series_is_spoken_for_by_the_next() -> None:
+    cells = np.full(40, np.nan)
+    cells[[9, 29]] = 1.0, 3.0
+    assert hold(cells, 10.0)[10:30].tolist() == [3.0] * 20
+    cells[29] = np.nan
+    cells[39] = 3.0
+    assert np.isnan(hold(cells, 10.0)[10:18]).all()
+
+
+def test_single_holes_are_bridged_and_longer_ones_stay() -> None:
+    nan = np.nan
+    cells = np.array([nan, 1.0, nan, 3.0, nan, nan, 6.0, nan, nan, nan, 9.0, nan])
+    assert bridge(cells)[1:7].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert np.isnan(bridge(cells)[[0, 7, 8, 9, 11]]).all()
+
+
+@pytest.mark.parametrize("size", [0, 1, 30, 51, 200])
+def test_sums_around_each_cell(size: int) -> None:
+    cells = np.random.default_rng(size).random((2, size))
+    near = [cells[:, max(0, i - AROUND_CELLS) : i + AROUND_CELLS + 1].sum(axis=1) for i in range(size)]
+    assert around(cells) == pytest.approx(np.array(near).T.reshape(2, size))
 
 
 def test_the_driver_s_utilization_stands_in_for_the_counter(builder: Any) -> None:

@@ -58,12 +58,13 @@ phases."""
 
 
 def around(cells: Floats) -> Floats:
-    """Sum over the cells within ``AROUND_CELLS`` of each; NaN counts as 0."""
-    total = np.zeros(cells.size + 2 * AROUND_CELLS + 1)
-    inner = total[AROUND_CELLS + 1 : AROUND_CELLS + 1 + cells.size]
-    np.cumsum(np.where(np.isnan(cells), 0.0, cells), out=inner)
-    total[AROUND_CELLS + 1 + cells.size :] = inner[-1] if cells.size else 0.0
-    sums: Floats = total[2 * AROUND_CELLS + 1 :] - total[: cells.size]
+    """Sum over the cells (last axis) within ``AROUND_CELLS`` of each; NaN counts as 0."""
+    size, first = cells.shape[-1], AROUND_CELLS + 1
+    total = np.zeros((*cells.shape[:-1], size + 2 * AROUND_CELLS + 1))
+    if size:
+        np.cumsum(np.where(np.isnan(cells), 0.0, cells), axis=-1, out=total[..., first : first + size])
+        total[..., first + size :] = total[..., first + size - 1, None]
+    sums: Floats = total[..., 2 * AROUND_CELLS + 1 :] - total[..., :size]
     return sums
 
 

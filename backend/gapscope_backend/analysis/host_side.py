@@ -102,9 +102,9 @@ def _shares(counts: Floats, graphics: Floats) -> Floats:
     for one in np.unique(level):
         here = level == one
         present = np.flatnonzero(counts[:, here].any(axis=1))
-        local = np.array([around(np.where(here, counts[activity], 0.0))[here] for activity in present])
         if not present.size:
             continue
+        local = around(np.where(here, counts[present], 0.0))[:, here]
         pool = local / np.maximum(local.sum(axis=0), 1e-12)
         own = counts[np.ix_(present, here)] + POOL_WEIGHT * pool
         everywhere = counts[present][:, here].sum(axis=1)[:, None] / counts[:, here].sum()

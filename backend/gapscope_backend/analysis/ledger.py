@@ -48,7 +48,7 @@ class Entry:
 def _fraction(value: Floats | float) -> Floats | float:
     if isinstance(value, float | int):
         return min(1.0, max(0.0, value)) if value == value else 0.0
-    return np.clip(np.nan_to_num(value), 0.0, 1.0)
+    return np.minimum(np.fmax(value, 0.0), 1.0)  # fmax takes NaN for 0
 
 
 def _take(idle: dict[Activity, Floats], fractions: Mapping[Activity, Floats | float]) -> dict[Activity, Floats]:

@@ -77,9 +77,10 @@ class View:
 
     def mean(self, values: Floats, weights: Floats | None = None) -> float | None:
         """Mean over the cells that have a value, weighted; None where none has."""
-        w = np.where(np.isnan(values), 0.0, self.seconds if weights is None else weights)
+        missing = np.isnan(values)
+        w = np.where(missing, 0.0, self.seconds if weights is None else weights)
         total = float(w.sum())
-        return float((np.nan_to_num(values) * w).sum() / total) if total > 0 else None
+        return float(np.dot(np.where(missing, 0.0, values), w)) / total if total > 0 else None
 
     def near_activity(self, *activities: Activity) -> Floats:
         """Idle-weighted share of the activities around each cell."""
