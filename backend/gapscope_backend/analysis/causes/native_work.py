@@ -40,9 +40,9 @@ def launching_traffic(view: View) -> Floats:
     known = ~np.isnan(view.counters.rx)
     traffic = around(np.where(known, np.nan_to_num(view.counters.rx) * view.seconds, 0.0))
     calls = around(np.where(known, view.host.share[list(PATH)].sum(axis=0) * view.idle, 0.0))
-    return np.divide(
-        traffic, LAUNCHING_BYTES_PER_SECOND * calls, out=np.full(calls.size, np.nan), where=calls > LEAST_SECONDS
-    )
+    rate = np.full(calls.size, np.nan)
+    np.divide(traffic, LAUNCHING_BYTES_PER_SECOND * calls, out=rate, where=calls > LEAST_SECONDS)
+    return rate
 
 
 def mean_traffic(view: View) -> float | None:

@@ -33,7 +33,9 @@ def remote_share(view: View) -> Floats:
     known = ~np.isnan(last)
     far = known & ~np.isin(np.nan_to_num(last, nan=-1.0).astype(np.int64), sorted(near))
     count = known.sum(axis=0)
-    return np.divide(far.sum(axis=0), count, out=np.full(view.seconds.size, np.nan), where=count > 0)
+    share = np.full(view.seconds.size, np.nan)
+    np.divide(far.sum(axis=0), count, out=share, where=count > 0)
+    return share
 
 
 def is_remote(view: View) -> bool:
