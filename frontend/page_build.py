@@ -46,6 +46,8 @@ def npm_command() -> tuple[list[str], dict[str, str]]:
         return ["npm"], environment
     root = packaged_node()
     environment["PATH"] = f"{root / 'bin'}{os.pathsep}{environment.get('PATH', '')}"
+    # Its own list of authorities knows nothing of a company's proxy; the machine's does.
+    environment["NODE_OPTIONS"] = f"{environment.get('NODE_OPTIONS', '')} --use-system-ca".strip()
     return [str(root / "bin" / "node"), str(root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")], environment
 
 

@@ -1,4 +1,4 @@
-"""Faults made on purpose on an H200 (tests/gpu/faults.py, image_rounds.py), recorded there and kept beside the tests."""
+"""Faults made on purpose on an H200 (tests/gpu/faults.py, image_rounds.py), recorded there and kept here."""
 
 from __future__ import annotations
 

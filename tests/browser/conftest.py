@@ -10,12 +10,15 @@ from playwright.sync_api import Browser, ConsoleMessage, Request, expect, sync_p
 from tests.browser.chromium import FLAGS, find
 from tests.browser.serving import Watched
 
+WAIT_MS = 30_000
+"""Two busy cores render slowly; a test fails only where a thing never comes."""
+
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     path = find()
     assert path, "no Chromium; run tests/browser/chromium.py"
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
@@ -26,7 +29,7 @@ def chromium() -> Iterator[Browser]:
 def watched(chromium: Browser) -> Iterator[Watched]:
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(WAIT_MS)
     faults: list[str] = []
 
     def console(message: ConsoleMessage) -> None:
