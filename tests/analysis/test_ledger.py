@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gapscope_backend.analysis.activity import Activity
-from gapscope_backend.analysis.causes import BY_ID
+from gapscope_backend.analysis.causes import BY_ID, CAUSES
 from gapscope_backend.analysis.diagnose import choose, diagnose
+from gapscope_backend.analysis.ledger import build_ledger
 from gapscope_backend.analysis.verdict import LedgerRow
 from gapscope_backend.analysis.view import read_views
 from gapscope_backend.analysis.window import Frame, Gpu, Process, Series, StackSamples, Window
@@ -127,6 +129,19 @@ def test_an_empty_window_has_no_ledger(builder: Any) -> None:
     empty = Window("h", START, START, 8, window.gpus, (), {})
     verdict = diagnose(empty)
     assert (verdict.verdict, verdict.ledger, verdict.gpus) == ("not_measured", (), ())
+
+
+@pytest.mark.parametrize("owners", [(), (10,), (10, 11)])
+def test_every_cause_stands_an_empty_window(owners: tuple[int, ...]) -> None:
+    series = {("process:10", "process_gpu_sm_ratio"): Series(np.array([START]), np.array([0.5]))}
+    empty = Window("h", START, START, 8, (Gpu("gpu:a", 0, "GPU", owners),), (), series)
+    (view,) = read_views(empty)
+    assert [cause.findings(view) for cause in CAUSES]
+    assert build_ledger(view) == ()
+
+
+def test_advice_names_no_option_that_a_tool_lacks() -> None:
+    assert [cause.id for cause in CAUSES if re.search(r"nsys profile \S+ -p", cause.advice)] == []
 
 
 def test_a_host_without_gpus_says_so() -> None:

@@ -51,7 +51,8 @@ HOST_SIDE = Cause(
     id="host_side",
     title="Held up by the host",
     row_class=FAULT,
-    advice="Allow Python stacks (py-spy) or look closer with: nsys profile --trace=cuda,osrt,nvtx -p PID.",
+    advice="Record Python stacks beside the readings (py-spy dump --nonblocking; over a while: py-spy record -p PID), or "
+    "look closer with: nsys profile --trace=cuda,osrt,nvtx COMMAND (it cannot attach by pid), or torch.profiler.",
     priority="P0",
     would_change="Stacks of the feeding thread, which would name the reason.",
     claim=_host_claim,
@@ -79,7 +80,7 @@ GPU_SIDE = Cause(
     id="gpu_side",
     title="Held up on the GPU's side",
     row_class=FAULT,
-    advice="Counters cannot tell more; see single kernels with: nsys profile --trace=cuda -p PID, then ncu.",
+    advice="Counters cannot tell more; see single kernels with: nsys profile --trace=cuda COMMAND, then ncu COMMAND.",
     priority="P3",
     would_change="A kernel timeline.",
     claim=_gpu_claim,

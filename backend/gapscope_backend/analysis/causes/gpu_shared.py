@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapscope_backend.analysis.activity import Activity
+from gapscope_backend.analysis.activity import Activity, is_one_of
 from gapscope_backend.analysis.causes.cause import LIMIT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.counters import held_cells, ratio
 from gapscope_backend.analysis.gaps import Flags
@@ -36,13 +36,15 @@ def _by_stacks(view: View) -> dict[int, float]:
     samples = view.host.samples
     if samples is None:
         return {}
-    pids = samples.pids[view.host.feeders & np.isin(samples.activity, sorted(ISSUING))]
+    pids = samples.pids[view.host.feeders & is_one_of(samples.activity, ISSUING)]
     found = {pid: float((pids == pid).mean()) for pid in view.gpu.owners if (pids == pid).any()}
     return {pid: share for pid, share in found.items() if share >= TENANT_RATIO}
 
 
 def _widened(flags: Flags) -> Flags:
     """Half a second more on either side, which bridges a second without a figure and tells one after the other."""
+    if not flags.size:
+        return flags
     wide: Flags = np.convolve(flags, np.ones(2 * NEAR_CELLS + 1))[NEAR_CELLS:][: flags.size] > 0
     return wide
 

@@ -47,7 +47,8 @@ UNKNOWN = Cause(
     id="unknown",
     title="Not explained",
     row_class=MISSING,
-    advice="Allow Python stacks and hardware counters, or profile: nsys profile --trace=cuda,osrt,nvtx -p PID.",
+    advice="Record Python stacks beside the readings (py-spy dump --nonblocking) and let the agent read hardware "
+    "counters, or run it under a profiler: nsys profile --trace=cuda,osrt,nvtx COMMAND, or torch.profiler.",
     priority="",
     would_change="Stacks, counters and CPU figures for this time.",
     claim=lambda _: Claim(),
