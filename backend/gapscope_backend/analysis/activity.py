@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
 
 
 class Activity(IntEnum):
@@ -60,3 +64,11 @@ HELPED = frozenset({Activity.PRODUCER_BUSY, Activity.PRODUCER_READS, Activity.CH
 """Waits for somebody who is seen at work on what is waited for."""
 PASSIVE = HELPED | {Activity.QUEUE_WAIT, Activity.BLOCKED}
 ON_CPU_WORK = frozenset({Activity.CPU_WORK, Activity.PYTHON, Activity.NATIVE, Activity.LOADER_WORK, Activity.IMPORT})
+
+
+def is_one_of(activity: npt.NDArray[np.int64], chosen: Collection[Activity]) -> npt.NDArray[np.bool_]:
+    """True where a sample's activity is one of the chosen: a look-up, many times faster than a search."""
+    table = np.zeros(ACTIVITY_COUNT, dtype=np.bool_)
+    table[list(chosen)] = True
+    flags: npt.NDArray[np.bool_] = table[activity]
+    return flags

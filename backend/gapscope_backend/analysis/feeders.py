@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapscope_backend.analysis.activity import PASSIVE, Activity
+from gapscope_backend.analysis.activity import PASSIVE, Activity, is_one_of
 from gapscope_backend.analysis.samples import Flags, Samples
 
 SHARE_OF_BEST = 0.10
@@ -49,6 +49,6 @@ def feeding_threads(samples: Samples | None, feeders: Flags) -> list[tuple[int, 
 
 def leading(samples: Samples, feeders: Flags) -> Flags:
     """Feeder samples without those that merely wait while another feeder of the same snapshot does something."""
-    passive = np.isin(samples.activity, sorted(PASSIVE))
+    passive = is_one_of(samples.activity, PASSIVE)
     doing = np.bincount(samples.snapshot, weights=(feeders & ~passive).astype(np.float64)) > 0
     return feeders & ~(passive & doing[samples.snapshot])

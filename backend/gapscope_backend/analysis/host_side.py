@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gapscope_backend.analysis.activity import ACTIVITY_COUNT, ON_CPU_WORK, Activity
+from gapscope_backend.analysis.activity import ACTIVITY_COUNT, ON_CPU_WORK, Activity, is_one_of
 from gapscope_backend.analysis.counters import around, ratio
 from gapscope_backend.analysis.cpu import CpuAround
 from gapscope_backend.analysis.feeders import feeder_flags, leading
@@ -65,7 +65,7 @@ def _explain_queue_waits(samples: Samples, feeders: Flags, cpu: CpuAround, owner
     """Queue waits are for whoever fills the queue: a thread that computes or reads, or child processes that compute."""
     activity: Ints = samples.activity.copy()
     others = ~feeders & np.isin(samples.pids, owners)
-    works = np.isin(activity, sorted(ON_CPU_WORK)) & (samples.active == 1) & others
+    works = is_one_of(activity, ON_CPU_WORK) & (samples.active == 1) & others
     waits = feeders & (activity == Activity.QUEUE_WAIT)
     activity[waits & _in_same_snapshot(samples, samples.reads & others)] = Activity.PRODUCER_READS
     activity[waits & _in_same_snapshot(samples, works)] = Activity.PRODUCER_BUSY
@@ -78,7 +78,7 @@ def _weights(activity: Ints, cell: Ints, chosen: Flags, graphics: Floats) -> Flo
     """1 per sample; waits for the GPU are reduced by the busy share of cells of the same level."""
     weight = np.ones(activity.size)
     level = _levels(graphics)[cell]
-    waits = chosen & np.isin(activity, WAITS_FOR_GPU)
+    waits = chosen & is_one_of(activity, WAITS_FOR_GPU)
     for one in np.unique(level[chosen]):
         here = chosen & (level == one)
         waiting = float((here & waits).sum()) / float(here.sum())

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from gapscope_backend.analysis.activity import HELPED, ON_CPU_WORK, Activity
+from gapscope_backend.analysis.activity import HELPED, ON_CPU_WORK, Activity, is_one_of
 from gapscope_backend.analysis.ledger import Entry
 from gapscope_backend.analysis.samples import Flags, Samples
 from gapscope_backend.analysis.verdict import Hotspot
@@ -19,7 +19,7 @@ WAITS_FOR_OTHERS = HELPED | {Activity.LOADER_WAIT, Activity.GIL_WAIT}
 
 def _other_workers(view: View, samples: Samples) -> Flags:
     """Samples of threads that compute while a feeding thread waits for somebody."""
-    works = np.isin(samples.activity, sorted(ON_CPU_WORK)) & (samples.active != 0)
+    works = is_one_of(samples.activity, ON_CPU_WORK) & (samples.active != 0)
     others: Flags = works & ~view.host.feeders
     return others
 

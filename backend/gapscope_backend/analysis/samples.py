@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gapscope_backend.analysis.activity import Activity
+from gapscope_backend.analysis.activity import Activity, is_one_of
 from gapscope_backend.analysis.stack_class import classify_stack
 from gapscope_backend.analysis.window import CELL_NS, Floats, Ints, StackSamples, Window
 
@@ -102,8 +102,8 @@ def read_samples(window: Window) -> Samples | None:
     own_code = np.array([c.own_code for c in classes])[inverse]
     open_wait = np.array([c.waits_openly for c in classes])[inverse]
     _tell_python(activity, own_code & (active != 0), owns, _functions(source, used)[inverse])
-    computes = np.isin(activity, (Activity.STALLED, Activity.CPU_WORK))
-    returns = np.isin(activity, (Activity.DEVICE_WAIT, Activity.SYNC))
+    computes = is_one_of(activity, (Activity.STALLED, Activity.CPU_WORK))
+    returns = is_one_of(activity, (Activity.DEVICE_WAIT, Activity.SYNC))
     candidate = (computes | own_code | returns) & ~open_wait
     _tell_gil_waits(window, activity, active, owns, snapshot, candidate, own_code | returns, pids, tids)
     return Samples(
