@@ -17,6 +17,7 @@ import pytest
 from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.cli.main import main
 from gapscope_backend.cli.moments import iso, parse_moment
+from gapscope_backend.cli.report import render
 
 
 def _explain(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -146,6 +147,13 @@ def test_a_host_is_asked_of_its_server(
     assert code == 0
     assert json.loads(out)["verdict"] == "memory_bound"
     assert server.asked == [("/api/v1/hosts/gpu%207/diagnosis?from=now-5m&to=now", "Bearer secret")]
+
+
+@pytest.mark.parametrize(("gpu", "said"), [({}, "lag not estimated"), ({"lag_estimated": True}, "counters lag 0 ms")])
+def test_a_lag_that_is_not_known_is_not_zero(builder: Any, gpu: dict[str, bool], said: str) -> None:
+    window = builder.gpu(1.0, sm_active=0.9).window()
+    window = dataclasses.replace(window, gpus=(dataclasses.replace(window.gpus[0], **gpu),))
+    assert said in render(diagnose(window))
 
 
 def test_refusals_and_strange_answers_are_explained(

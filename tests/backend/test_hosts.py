@@ -13,7 +13,7 @@ from gapscope_agent.wire import Entity, Event, WireFrame
 from gapscope_backend.analysis.causes import CAUSES
 from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.analysis.verdict import Verdict
-from gapscope_backend.analysis.window import Window
+from gapscope_backend.analysis.window import ASSUMED_LAG_NS, Window
 from gapscope_backend.services.hosts import find_host
 from gapscope_backend.services.times import iso
 from gapscope_backend.services.windows import load_window
@@ -142,7 +142,14 @@ async def test_the_lag_of_a_short_window_is_the_newest_known(backend: Backend, m
     await store(backend, maker)
     host = await find_host(backend.database, "node-1")
     window = await load_window(backend.database, host, START + SECOND, START + 2 * SECOND)
-    assert window.gpus[0].counter_lag_ns == 80_000_000
+    assert (window.gpus[0].counter_lag_ns, window.gpus[0].lag_estimated) == (80_000_000, True)
+
+
+async def test_a_lag_that_nobody_estimated_is_assumed(backend: Backend, maker: BatchMaker) -> None:
+    await backend.store(maker.make(START, NOW, [group(GPU, START, TICK, gpu_power_watts=np.ones(100))]))
+    host = await find_host(backend.database, "node-1")
+    (gpu,) = (await load_window(backend.database, host, START, NOW)).gpus
+    assert (gpu.counter_lag_ns, gpu.lag_estimated) == (ASSUMED_LAG_NS, False)
 
 
 async def test_owners_are_those_of_the_window(backend: Backend, maker: BatchMaker) -> None:

@@ -117,7 +117,7 @@ def _judge_gpu(view: View, price: float | None) -> GpuVerdict:
         gap_count=len(gaps),
         gap_seconds=sum(span.end_ns - span.start_ns for span in gaps) / 1e9,
         gaps=gaps,
-        counter_lag_seconds=gpu.counter_lag_ns / 1e9,
+        counter_lag_seconds=gpu.counter_lag_ns / 1e9 if gpu.lag_estimated else None,
     )
 
 

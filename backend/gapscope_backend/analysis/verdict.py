@@ -89,7 +89,10 @@ class Level:
 
 @dataclass(frozen=True)
 class GpuVerdict:
-    """Ledger of one GPU; same invariants as the whole, over window seconds."""
+    """Ledger of one GPU; same invariants as the whole, over window seconds.
+
+    ``counter_lag_seconds`` is None where the hardware counters' lag could not be estimated.
+    """
 
     gpu: str
     index: int
@@ -100,7 +103,7 @@ class GpuVerdict:
     gap_count: int
     gap_seconds: float
     gaps: tuple[Span, ...]
-    counter_lag_seconds: float
+    counter_lag_seconds: float | None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 CELL_NS = 100_000_000
+LAG_METRIC = "gpu_counter_lag_seconds"
+ASSUMED_LAG_NS = 85_000_000
+"""Lag of hardware counters where none could be estimated: the middle of the 50 to 120 ms that were seen on H200s."""
 PHASE_SAMPLES = 200
 """So many samples of a series tell its phase against the cells."""
 LAGGED_SUFFIXES = ("_active_ratio", "_occupancy_ratio")
@@ -32,10 +35,17 @@ class Series:
     values: Floats
 
 
+def estimated_lag_ns(series: Series | None) -> int | None:
+    """Median of the agent's estimates (``LAG_METRIC``); None where the data allowed none."""
+    known = np.empty(0) if series is None else series.values[~np.isnan(series.values)]
+    return round(float(np.median(known)) * 1e9) if known.size else None
+
+
 @dataclass(frozen=True)
 class Gpu:
     """Facts of one GPU; ``key`` is its entity key, ``owners`` the pids seen holding a context in the window.
 
+    ``counter_lag_ns`` is an assumption unless ``lag_estimated``.
     ``cpu_affinity`` lists the CPUs on the GPU's own socket as the kernel writes such lists (``0-15,32-47``).
     """
 
@@ -50,6 +60,7 @@ class Gpu:
     counter_lag_ns: int = 0
     cpu_affinity: str | None = None
     memory_total_bytes: float | None = None
+    lag_estimated: bool = False
 
 
 @dataclass(frozen=True)

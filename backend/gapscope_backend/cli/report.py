@@ -103,7 +103,9 @@ def _fact(fact: Evidence, start_ns: int) -> str:
 
 def _levels(gpu: GpuVerdict) -> Iterator[str]:
     gaps = f"{gpu.gap_count} gap{'' if gpu.gap_count == 1 else 's'}, {gpu.gap_seconds:.1f} s"
-    yield f"GPU {gpu.index} ({gpu.name}), means: {gaps}; counters lag {gpu.counter_lag_seconds * 1e3:.0f} ms"
+    seconds = gpu.counter_lag_seconds
+    lag = "lag not estimated" if seconds is None else f"counters lag {seconds * 1e3:.0f} ms"
+    yield f"GPU {gpu.index} ({gpu.name}), means: {gaps}; {lag}"
     for level in ("time", "pipelines", "throughput"):
         figures = [f"{f.label} {f.value:.0%}" for f in gpu.levels if f.level == level and f.value is not None]
         if figures:

@@ -12,7 +12,18 @@ from gapscope_agent.derive import Derived, DerivedGroup, Deriver
 from gapscope_agent.errors import RecordingError
 from gapscope_agent.reading import Origin, Reading, Stacks
 from gapscope_agent.recording.read import Recording, open_recording
-from gapscope_backend.analysis.window import Frame, Gpu, Ints, Process, Series, StackSamples, Window
+from gapscope_backend.analysis.window import (
+    ASSUMED_LAG_NS,
+    LAG_METRIC,
+    Frame,
+    Gpu,
+    Ints,
+    Process,
+    Series,
+    StackSamples,
+    Window,
+    estimated_lag_ns,
+)
 
 BEFORE_NS = 10_000_000_000
 """Readings this far before the span are derived too: rates need one before, slow sources come every few seconds."""
@@ -89,6 +100,7 @@ def _series(groups: Iterable[DerivedGroup]) -> dict[tuple[str, str], Series]:
 def _gpus(
     origin: Origin, labels: Mapping[str, Mapping[str, str]], series: Mapping[tuple[str, str], Series]
 ) -> tuple[Gpu, ...]:
+    lags = {facts.key: estimated_lag_ns(series.get((facts.key, LAG_METRIC))) for facts in origin.gpus}
     return tuple(
         Gpu(
             key=facts.key,
@@ -99,7 +111,8 @@ def _gpus(
             max_sm_clock_hertz=None if facts.max_sm_clock_mhz is None else facts.max_sm_clock_mhz * 1e6,
             pcie_generation=facts.pcie.max_generation if facts.pcie else None,
             pcie_width=facts.pcie.max_width if facts.pcie else None,
-            counter_lag_ns=_lag_ns(series.get((facts.key, "gpu_counter_lag_seconds"))),
+            counter_lag_ns=ASSUMED_LAG_NS if (lag := lags[facts.key]) is None else lag,
+            lag_estimated=lag is not None,
             memory_total_bytes=facts.memory_total_bytes,
             cpu_affinity=facts.cpu_affinity,
         )
@@ -109,12 +122,6 @@ def _gpus(
 
 def _pids(text: str) -> tuple[int, ...]:
     return tuple(sorted(int(pid) for pid in text.split(",") if pid.strip().isdecimal()))
-
-
-def _lag_ns(series: Series | None) -> int:
-    """Median of the estimates; 0 where the data allowed none."""
-    known = np.empty(0) if series is None else series.values[~np.isnan(series.values)]
-    return round(float(np.median(known)) * 1e9) if known.size else 0
 
 
 def _processes(labels: Mapping[str, Mapping[str, str]]) -> tuple[Process, ...]:

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass
 
 from gapscope_backend.analysis.gaps import runs
-from gapscope_backend.analysis.window import CELL_NS, Gpu, Window
+from gapscope_backend.analysis.window import CELL_NS, LAG_METRIC, Gpu, Window
 from gapscope_backend.errors import UnprocessableError
-from gapscope_backend.services.windows import LAG_METRIC, load_window
+from gapscope_backend.services.windows import load_window
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Host
 from gapscope_backend.store.reader import Selection

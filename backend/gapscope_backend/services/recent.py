@@ -13,8 +13,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from gapscope_backend.analysis.window import Frame, Gpu, Process, Series, StackSamples, Window
-from gapscope_backend.services.windows import LAG_METRIC, load_window
+from gapscope_backend.analysis.window import (
+    LAG_METRIC,
+    Frame,
+    Gpu,
+    Process,
+    Series,
+    StackSamples,
+    Window,
+    estimated_lag_ns,
+)
+from gapscope_backend.services.windows import load_window
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Host
 
@@ -91,14 +100,13 @@ def _gpus(pieces: Sequence[Window], series: dict[tuple[str, str], Series]) -> tu
         for gpu in piece.gpus:
             owners[gpu.key].update(gpu.owners)
     return tuple(
-        replace(gpu, owners=tuple(sorted(owners[key])), counter_lag_ns=_lag_ns(series.get((key, LAG_METRIC)), gpu))
+        _with_lag(replace(gpu, owners=tuple(sorted(owners[key]))), estimated_lag_ns(series.get((key, LAG_METRIC))))
         for key, gpu in newest.items()
     )
 
 
-def _lag_ns(lags: Series | None, gpu: Gpu) -> int:
-    values = lags.values[~np.isnan(lags.values)] if lags else np.empty(0)
-    return round(float(np.median(values)) * 1e9) if values.size else gpu.counter_lag_ns
+def _with_lag(gpu: Gpu, lag_ns: int | None) -> Gpu:
+    return gpu if lag_ns is None else replace(gpu, counter_lag_ns=lag_ns, lag_estimated=True)
 
 
 def _stacks(parts: Sequence[StackSamples], start_ns: int) -> StackSamples | None:

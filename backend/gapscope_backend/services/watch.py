@@ -18,8 +18,8 @@ from gapscope_backend.analysis.counters import GRAPHICS_SOURCES, held_cells, rea
 from gapscope_backend.analysis.drops import DEFAULTS, Drop, DropSettings, DropState, advance
 from gapscope_backend.analysis.gaps import Flags
 from gapscope_backend.analysis.verdict import Verdict
-from gapscope_backend.analysis.window import CELL_NS, Floats, Gpu, Window
-from gapscope_backend.services.windows import LAG_METRIC, load_window
+from gapscope_backend.analysis.window import CELL_NS, LAG_METRIC, Floats, Gpu, Window
+from gapscope_backend.services.windows import load_window
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Host
 from gapscope_backend.store.reader import Selection

@@ -11,7 +11,16 @@ import numpy as np
 
 from gapscope_agent.wire import DecodedGroup
 from gapscope_agent.wire import Entity as WireEntity
-from gapscope_backend.analysis.window import Gpu, Process, Series, StackSamples, Window
+from gapscope_backend.analysis.window import (
+    ASSUMED_LAG_NS,
+    LAG_METRIC,
+    Gpu,
+    Process,
+    Series,
+    StackSamples,
+    Window,
+    estimated_lag_ns,
+)
 from gapscope_backend.services.buckets import Floats, Ints, join_pieces
 from gapscope_backend.services.hosts import gpu_order, number_label, owner_pids, whole_label
 from gapscope_backend.services.stacks import load_stacks
@@ -21,7 +30,6 @@ from gapscope_backend.store.models import Entity, Host
 from gapscope_backend.store.reader import Selection, read_series
 
 EVERYTHING = Selection()
-LAG_METRIC = "gpu_counter_lag_seconds"
 
 
 @dataclass
@@ -83,20 +91,22 @@ def logical_cpus(host: Host, entities: list[Entity]) -> int:
     return sum(entity.kind == "core" for entity in entities)
 
 
-async def _latest_lags(database: Database, host_id: int) -> dict[str, float]:
+async def _latest_lags(database: Database, host_id: int) -> dict[str, int]:
     """The newest lag of each GPU, for spans shorter than the lag's own period."""
     _, latest = await read_latest(database, host_id)
     lags = {key: points[LAG_METRIC][1] for key, points in latest.items() if LAG_METRIC in points}
-    return {key: lag for key, lag in lags.items() if lag is not None}
+    return {key: round(lag * 1e9) for key, lag in lags.items() if lag is not None}
 
 
 def _gpus(
     entities: list[Entity],
     owners: dict[str, set[int]],
     series: dict[tuple[str, str], Series],
-    known_lags: dict[str, float],
+    known_lags: dict[str, int],
 ) -> list[Gpu]:
     found = sorted((entity for entity in entities if entity.kind == "gpu"), key=gpu_order)
+    estimates = {entity.key: estimated_lag_ns(series.get((entity.key, LAG_METRIC))) for entity in found}
+    lags = {key: known_lags.get(key) if lag is None else lag for key, lag in estimates.items()}
     return [
         Gpu(
             key=entity.key,
@@ -107,18 +117,13 @@ def _gpus(
             max_sm_clock_hertz=number_label(entity.labels, "max_sm_clock_hertz"),
             pcie_generation=whole_label(entity.labels, "pcie_max_generation"),
             pcie_width=whole_label(entity.labels, "pcie_max_width"),
-            counter_lag_ns=_lag_ns(series.get((entity.key, LAG_METRIC)), known_lags.get(entity.key, 0.0)),
+            counter_lag_ns=ASSUMED_LAG_NS if (lag := lags[entity.key]) is None else lag,
+            lag_estimated=lag is not None,
             memory_total_bytes=whole_label(entity.labels, "memory_total_bytes"),
             cpu_affinity=entity.labels.get("cpu_affinity"),
         )
         for position, entity in enumerate(found)
     ]
-
-
-def _lag_ns(series: Series | None, fallback_seconds: float) -> int:
-    """Median of the lag estimates in the window."""
-    values = series.values[~np.isnan(series.values)] if series else np.empty(0)
-    return round((float(np.median(values)) if values.size else fallback_seconds) * 1e9)
 
 
 def _processes(entities: list[Entity], stacks: StackSamples | None) -> list[Process]:
