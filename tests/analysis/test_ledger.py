@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,30 @@ def _rows(**shares: float) -> list[LedgerRow]:
     ]
 
 
+def test_a_window_without_data_is_no_host_without_gpus() -> None:
+    verdict = diagnose(Window("h", START, START + 10**10, 8, (), (), {}, measured=False))
+    assert verdict.sentence == "There is no data from 2026-09-21 14:13:20 UTC to 2026-09-21 14:13:30 UTC."
+    assert verdict.notes == ()
+
+
+def test_time_without_data_is_told_beside_the_verdict(builder: Any) -> None:
+    graphics = np.append(np.full(20, 0.9), np.full(30, np.nan))
+    verdict = diagnose(builder.gpu(graphics, sm_active=0.9, sm_occupancy=0.3, dram_active=0.9).window())
+    assert verdict.sentence == (
+        "The GPU ran at the limit of its memory bandwidth for 36% of 5 s. There is no data for 60% of that time."
+    )
+    nothing = diagnose(builder.gpu(np.full(50, np.nan)).window())
+    assert nothing.sentence == "Of the GPU nothing is known for 100% of 5 s."
+
+
+def test_less_than_a_second_is_not_told_as_zero(builder: Any) -> None:
+    window = builder.gpu(0.0).window()
+    sentence = diagnose(replace(window, end_ns=START + 300_000_000)).sentence
+    assert "of 300 ms" in sentence
+    two = replace(window, end_ns=START + 200_000_000, gpus=window.gpus * 2)
+    assert "of 400 GPU-milliseconds" in diagnose(two).sentence
+
+
 @pytest.mark.parametrize(
     ("shares", "expected"),
     [
@@ -168,7 +193,11 @@ def _rows(**shares: float) -> list[LedgerRow]:
         ({"unknown": 0.3, "healthy": 0.7}, "unknown"),
         ({"unknown": 0.15, "healthy": 0.85}, "healthy"),
         ({"not_measured": 0.4, "healthy": 0.6}, "healthy"),
-        ({"not_measured": 0.6, "healthy": 0.4}, "not_measured"),
+        ({"not_measured": 0.6, "healthy": 0.4}, "healthy"),
+        ({"not_measured": 0.63, "cpu_preprocess": 0.35, "healthy": 0.02}, "cpu_preprocess"),
+        ({"not_measured": 0.9, "launch_bound": 0.02, "healthy": 0.08}, "launch_bound"),
+        ({"not_measured": 0.9, "unknown": 0.05, "healthy": 0.05}, "unknown"),
+        ({"not_measured": 0.97, "launch_bound": 0.03}, "not_measured"),
     ],
 )
 def test_choice_of_the_verdict(shares: dict[str, float], expected: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gapscope_backend.analysis.causes import BY_ID, CAUSES
 from gapscope_backend.analysis.causes.cause import FAULT, LIMIT, MISSING, UNUSED
+from gapscope_backend.analysis.causes.plain import NOT_MEASURED
 from gapscope_backend.analysis.gain import expected_gain
 from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO, Flags, find_gaps
 from gapscope_backend.analysis.hotspots import TOP, find_hotspots
@@ -21,8 +22,12 @@ from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, JobVerdict, 
 from gapscope_backend.analysis.view import View, read_views
 from gapscope_backend.analysis.window import CELL_NS, Window
 
+LEAST_KNOWN = 0.05
+"""A window of which no more than this share was measured has no other verdict."""
+TOLERATED_SHARE = 0.2
+"""Up to this share may be unexplained: idle time without an explanation speaks against ``healthy``."""
 SMALL_SHARE = 0.08
-"""A fault or limit that costs less than this share of the window is not the verdict."""
+"""A fault or limit that costs less than this share of the known time is not the verdict."""
 PLAIN_SHARE = 0.2
 """A fault of this size is the verdict though most of the rest is time at work that cannot be judged without counters;
 idle time without an explanation must be less."""
@@ -71,7 +76,7 @@ def _row(view: View, entry: Entry, price: float | None) -> LedgerRow:
         expected_gain_gpu_seconds=None if gain is None else gain.gpu_seconds,
         source=cause.source,
         cost=_cost(entry.seconds, price),
-        busy_gpu_seconds=0.0 if cause.id == "not_measured" else float(entry.busy.sum()),
+        busy_gpu_seconds=0.0 if cause is NOT_MEASURED else float(entry.busy.sum()),
     )
 
 
@@ -81,25 +86,31 @@ def _ranked(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
 
 
 def choose(rows: Sequence[LedgerRow]) -> str:
-    """Verdict of a ledger: too much unexplained, else costliest fault or limit, else nothing asked, else healthy."""
-    best = {cls: max((r for r in rows if r.row_class in cls), key=lambda r: r.share, default=None) for cls in _CLASSES}
-    worst, unused, missing = (best[cls] for cls in _CLASSES)
-    worst_share = worst.share if worst else 0.0
-    unused_share = unused.share if unused else 0.0
-    if missing and missing.share > max(worst_share, unused_share, _TOLERATED[missing.cause]):
-        unexplained = missing.share * (1.0 - missing.busy_gpu_seconds / max(missing.gpu_seconds, 1e-9))
-        if missing.cause != "unknown" or not worst or worst_share < max(PLAIN_SHARE, unexplained):
-            return missing.cause
+    """Verdict of a ledger: too much unexplained, else costliest fault or limit, else nothing asked, else healthy.
+
+    Shares are of the time that is known; ``not_measured`` is the verdict only where next to nothing is.
+    """
+    total = sum(row.share for row in rows)
+    seen = [row for row in rows if row.cause != NOT_MEASURED.id]
+    known = sum(row.share for row in seen)
+    if known <= LEAST_KNOWN * total:
+        return NOT_MEASURED.id
+    best = {cls: max((r for r in seen if r.row_class in cls), key=lambda r: r.share, default=None) for cls in _CLASSES}
+    worst, unused, unknown = (best[cls] for cls in _CLASSES)
+    worst_share = worst.share / known if worst else 0.0
+    unused_share = unused.share / known if unused else 0.0
+    if unknown and unknown.share / known > max(worst_share, unused_share, TOLERATED_SHARE):
+        busy_part = unknown.busy_gpu_seconds / max(unknown.gpu_seconds, 1e-9)
+        unexplained = unknown.share / known * (1.0 - busy_part)
+        if not worst or worst_share < max(PLAIN_SHARE, unexplained):
+            return unknown.cause
     if worst and worst_share >= max(SMALL_SHARE, UNUSED_WEIGHT * unused_share):
         return worst.cause
     if unused and unused_share > SMALL_SHARE:
         return unused.cause
-    return "healthy" if rows else "not_measured"
+    return "healthy"
 
 
-_TOLERATED = {"unknown": 0.2, "not_measured": 0.5}
-"""Shares up to which the rest of the window still gives a verdict. Time without data says nothing either way, but idle
-time without an explanation speaks against ``healthy``."""
 _CLASSES = ((FAULT, LIMIT), (UNUSED,), (MISSING,))
 
 
@@ -225,12 +236,12 @@ def diagnose(window: Window, price_per_gpu_hour: float | None = None) -> Verdict
         gpu_count=len(window.gpus),
         verdict=verdict,
         title=BY_ID[verdict].title,
-        sentence=verdict_sentence(window, verdict, row, gpus),
+        sentence=verdict_sentence(window, verdict, ledger, gpus),
         confidence=row.confidence if row else 0.0,
         lost_gpu_seconds=lost,
         ledger=ledger,
         gpus=gpus,
-        notes=read_notes(views),
+        notes=read_notes(window, views),
         jobs=_judge_jobs(views, gpus, price),
         unused_gpu_seconds=unused,
         lost_gpu_hours=lost / 3600,

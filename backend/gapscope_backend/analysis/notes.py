@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from gapscope_backend.analysis.view import View
-from gapscope_backend.analysis.window import CELL_NS
+from gapscope_backend.analysis.window import CELL_NS, Window
 
 SLOW_PERIOD_NS = 3 * CELL_NS
 FEW_SAMPLES = 20
 
 
-def read_notes(views: tuple[View, ...]) -> tuple[str, ...]:
-    """Sentences about missing or coarse data, one kind each, GPUs named where there are several."""
+def read_notes(window: Window, views: tuple[View, ...]) -> tuple[str, ...]:
+    """Sentences about missing or coarse data, one kind each, GPUs named where there are several.
+
+    None where nothing was measured at all: the verdict's own sentence says so.
+    """
+    if not window.measured:
+        return ()
     if not views:
         return ("This host has no GPU in this window.",)
     notes: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 from gapscope_backend.analysis.verdict import GpuVerdict, LedgerRow
 from gapscope_backend.analysis.window import Window
@@ -42,25 +43,38 @@ _SAYS = {
 }
 
 
-def _length(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
+BLIND_SHARE = 0.1
+"""Time without data of at least this share is told beside another verdict."""
 
 
-def verdict_sentence(window: Window, verdict: str, row: LedgerRow | None, gpus: Sequence[GpuVerdict]) -> str:
+def _amount(seconds: float, unit: str) -> str:
+    """A length of time, or GPU time, in the coarsest unit that shows it."""
+    if seconds < 0.5:
+        return f"{seconds * 1e3:.0f} {unit.format('ms', 'milliseconds')}"
+    if seconds < 600:
+        return f"{seconds:.0f} {unit.format('s', 'seconds')}"
+    return f"{seconds / 60:.0f} {unit.format('min', 'minutes')}"
+
+
+def _moment(ns: int) -> str:
+    return f"{datetime.fromtimestamp(ns // 1_000_000_000, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def verdict_sentence(window: Window, verdict: str, ledger: Sequence[LedgerRow], gpus: Sequence[GpuVerdict]) -> str:
     """What happened, how much, and where in the code the most of it fell."""
+    if not window.measured:
+        return f"There is no data from {_moment(window.start_ns)} to {_moment(window.end_ns)}."
     if not gpus:
         return "There is no GPU time to explain in this window."
     one = len(gpus) == 1
-    name = f"The {gpus[0].name}" if one else f"The {len(gpus)} GPUs"
-    total = window.seconds * len(gpus)
-    time = (
-        _length(window.seconds)
-        if one
-        else f"{_length(total).replace(' s', '')} GPU-seconds"
-        if total < 600
-        else f"{total / 60:.0f} GPU-minutes"
-    )
-    return tell(verdict, name, time, row)
+    name = f"the {gpus[0].name}" if one else f"the {len(gpus)} GPUs"
+    time = _amount(window.seconds * len(gpus), "{0}" if one else "GPU-{1}")
+    rows = {row.cause: row for row in ledger}
+    said = tell(verdict, name, time, rows.get(verdict))
+    blind = rows["not_measured"].share if "not_measured" in rows else 0.0
+    if verdict != "not_measured" and blind >= BLIND_SHARE:
+        said += f" There is no data for {blind:.0%} of that time."
+    return said
 
 
 def tell(verdict: str, name: str, time: str, row: LedgerRow | None) -> str:
@@ -70,4 +84,5 @@ def tell(verdict: str, name: str, time: str, row: LedgerRow | None) -> str:
         spot = row.hotspots[0]
         where = f", most often in {spot.function} ({spot.file}:{spot.line})"
     share = f"{row.share:.0%}" if row is not None else "0%"
-    return _SAYS[verdict].format(gpu=name, share=share, time=time, where=where)
+    said = _SAYS[verdict].format(gpu=name, share=share, time=time, where=where)
+    return said[0].upper() + said[1:]

@@ -113,7 +113,10 @@ def _off_middle(middles: Ints) -> int:
 
 @dataclass(frozen=True)
 class Window:
-    """One host from ``start_ns`` to ``end_ns`` (half-open). ``series`` is keyed by (entity key, metric name)."""
+    """One host from ``start_ns`` to ``end_ns`` (half-open). ``series`` is keyed by (entity key, metric name).
+
+    ``measured`` is False where there is no data at all of the host in that time.
+    """
 
     host: str
     start_ns: int
@@ -123,6 +126,7 @@ class Window:
     processes: tuple[Process, ...]
     series: Mapping[tuple[str, str], Series]
     stacks: StackSamples | None = None
+    measured: bool = True
 
     @property
     def seconds(self) -> float:
