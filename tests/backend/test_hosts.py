@@ -207,6 +207,18 @@ async def test_a_diagnosis_is_a_verdict_on_the_span(backend: Backend, maker: Bat
     assert answer["ledger"][0]["gpu_seconds"] == 10
 
 
+async def test_the_last_minutes_of_a_young_host_are_what_is_stored(backend: Backend, maker: BatchMaker) -> None:
+    await store(backend, maker)
+    backend.clock.advance(3)
+    answer = await get(backend, "/hosts/node-1/diagnosis?from=now-5m&to=now")
+    assert (answer["start_ns"], answer["end_ns"]) == (START, NOW)
+    exact = await get(backend, f"/hosts/node-1/diagnosis?from={iso(START - SECOND)}&to=now")
+    assert (exact["start_ns"], exact["end_ns"]) == (START - SECOND, NOW + 3 * SECOND)
+    backend.clock.advance(600)
+    silent = await get(backend, "/hosts/node-1/diagnosis")
+    assert (silent["start_ns"], silent["end_ns"]) == (NOW + 303 * SECOND, NOW + 603 * SECOND)
+
+
 @pytest.mark.parametrize(("what", "hours"), [("diagnosis", 2), ("gaps", 25), ("ribbon", 25)])
 async def test_long_spans_are_refused(backend: Backend, maker: BatchMaker, what: str, hours: int) -> None:
     await store(backend, maker)
@@ -239,6 +251,11 @@ async def test_health_tells_the_age_of_the_newest_batch(backend: Backend, maker:
     assert (answer["status"], answer["seconds_since_last_batch"], answer["hosts"]) == ("ok", 7, 1)
 
 
+async def store_without_gpu(backend: Backend, maker: BatchMaker) -> None:
+    busy = group("host", START, TICK, cpu_busy_cores=np.ones(100))
+    await backend.store(maker.make(START, NOW, [busy], entities=[Entity("host", "host", {"logical_cpus": "8"})]))
+
+
 class TestWithoutGpu:
     """A host without a GPU is diagnosed for real."""
 
@@ -247,9 +264,27 @@ class TestWithoutGpu:
         return diagnose
 
     async def test_it_has_a_page_like_any_other(self, backend: Backend, maker: BatchMaker) -> None:
-        busy = group("host", START, TICK, cpu_busy_cores=np.ones(100))
-        await backend.store(maker.make(START, NOW, [busy], entities=[Entity("host", "host", {"logical_cpus": "8"})]))
+        await store_without_gpu(backend, maker)
         (host,) = await get(backend, "/hosts")
         assert (host["gpus"], host["cpu_busy_cores"], host["lost_gpu_seconds"]) == ([], 1, 0)
-        assert (await get(backend, f"/hosts/node-1/diagnosis?{SPAN}"))["gpu_count"] == 0
+        verdict = await get(backend, f"/hosts/node-1/diagnosis?{SPAN}")
+        assert (verdict["gpu_count"], verdict["notes"]) == (0, ["This host has no GPU in this window."])
         assert (await get(backend, f"/hosts/node-1/gaps?{SPAN}"))["gaps"] == []
+
+    async def test_its_series_are_not_read_for_a_verdict(
+        self, backend: Backend, maker: BatchMaker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await store_without_gpu(backend, maker)
+
+        def refuse(*_: Any) -> None:
+            raise AssertionError("series were read")
+
+        monkeypatch.setattr("gapscope_backend.services.windows.read_series", refuse)
+        assert (await get(backend, f"/hosts/node-1/diagnosis?{SPAN}"))["verdict"] == "not_measured"
+
+    async def test_a_past_without_data_is_no_lack_of_gpus(self, backend: Backend, maker: BatchMaker) -> None:
+        await store_without_gpu(backend, maker)
+        span = f"from={iso(START - 60 * SECOND)}&to={iso(START - 30 * SECOND)}"
+        verdict = await get(backend, f"/hosts/node-1/diagnosis?{span}")
+        assert verdict["sentence"].startswith("There is no data from ")
+        assert verdict["notes"] == []

@@ -32,6 +32,11 @@ class SpanQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         """The span in nanoseconds."""
         return parse_span(self.start, self.end, now_ns)
 
+    @property
+    def relative(self) -> bool:
+        """True where both moments count from now."""
+        return self.start.startswith("now") and self.end.startswith("now")
+
 
 class RibbonQuery(SpanQuery, kw_only=True):
     """A span in buckets."""

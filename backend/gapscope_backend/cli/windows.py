@@ -79,7 +79,13 @@ def _window(origin: Origin, derived: Derived, start_ns: int, end_ns: int) -> Win
         processes=_processes(labels),
         series=series,
         stacks=stack_samples(snapshot for snapshot in derived.stacks if start_ns <= snapshot.t < end_ns),
+        measured=any(_touches(one, start_ns, end_ns) for one in series.values()),
     )
+
+
+def _touches(series: Series, start_ns: int, end_ns: int) -> bool:
+    first, last = np.searchsorted(series.times, (start_ns, end_ns + AFTER_NS))
+    return bool(first < last)
 
 
 def _series(groups: Iterable[DerivedGroup]) -> dict[tuple[str, str], Series]:

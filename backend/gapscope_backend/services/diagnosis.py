@@ -27,14 +27,19 @@ class Diagnosis:
         self._analyse = analyse
         self._slots = asyncio.Semaphore(AT_ONCE)
 
-    async def diagnose(self, host: Host, start_ns: int, end_ns: int) -> Verdict:
-        """The verdict on [start, end), at most an hour."""
-        return await self.apply(host, start_ns, end_ns, self._analyse)
+    async def diagnose(self, host: Host, start_ns: int, end_ns: int, *, stored_only: bool = False) -> Verdict:
+        """The verdict on [start, end), at most an hour; with ``stored_only`` on its part from the first to the last
+        that is stored of the host."""
+        _check_length(start_ns, end_ns)
+        if stored_only:
+            start_ns, end_ns = stored_part(host, start_ns, end_ns)
+        async with self._slots:
+            window = await load_window(self._database, host, start_ns, end_ns, only_with_gpu=True)
+            return await asyncio.to_thread(self._analyse, window)
 
     async def apply(self, host: Host, start_ns: int, end_ns: int, analyse: Callable[[Window], Answer]) -> Answer:
         """What ``analyse`` makes of the window [start, end), at most an hour; it runs on a thread of its own."""
-        if end_ns - start_ns > MAX_SPAN_NS:
-            raise UnprocessableError("a diagnosis spans at most one hour; choose a shorter from and to", "from")
+        _check_length(start_ns, end_ns)
         async with self._slots:
             window = await load_window(self._database, host, start_ns, end_ns)
             return await asyncio.to_thread(analyse, window)
@@ -42,3 +47,14 @@ class Diagnosis:
     async def judge(self, window: Window) -> Verdict:
         """The verdict on a window, off the event loop."""
         return await asyncio.to_thread(self._analyse, window)
+
+
+def stored_part(host: Host, start_ns: int, end_ns: int) -> tuple[int, int]:
+    """The part of [start, end) between a host's first and last data; all of it where that is none."""
+    first_ns, last_ns = max(start_ns, host.first_data_ns), min(end_ns, host.last_data_ns)
+    return (first_ns, last_ns) if first_ns < last_ns else (start_ns, end_ns)
+
+
+def _check_length(start_ns: int, end_ns: int) -> None:
+    if end_ns - start_ns > MAX_SPAN_NS:
+        raise UnprocessableError("a diagnosis spans at most one hour; choose a shorter from and to", "from")

@@ -76,6 +76,7 @@ def join_windows(pieces: Sequence[Window], start_ns: int, end_ns: int) -> Window
         processes=tuple(processes.values()),
         series=series,
         stacks=_stacks([piece.stacks for piece in pieces if piece.stacks is not None], start_ns),
+        measured=any(piece.measured for piece in pieces),
     )
 
 

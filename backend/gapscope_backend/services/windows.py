@@ -59,15 +59,18 @@ async def load_window(
     selection: Selection = EVERYTHING,
     *,
     with_stacks: bool = True,
+    only_with_gpu: bool = False,
 ) -> Window:
-    """The window of a host; with ``selection`` only those series, without ``with_stacks`` no stacks."""
-    gathered = _Gathered()
-    pages = read_series(database, host.id, start_ns, end_ns, selection)
-    async with aclosing(pages):
-        async for page in pages:
-            await asyncio.to_thread(gathered.add, page.groups, page.entities, start_ns, end_ns)
-    series = await asyncio.to_thread(gathered.series)
+    """The window of a host; with ``selection`` only those series, without ``with_stacks`` no stacks.
+
+    With ``only_with_gpu`` a host that has no GPU in the span gives its facts alone.
+    """
     entities = await list_entities(database, host.id, start_ns, end_ns, ("host", "gpu", "core", "process", "thread"))
+    if only_with_gpu and not any(entity.kind == "gpu" for entity in entities):
+        cpus = logical_cpus(host, entities)
+        return Window(host.name, start_ns, end_ns, cpus, (), (), {}, measured=bool(entities))
+    gathered = await _gather(database, host.id, start_ns, end_ns, selection)
+    series = await asyncio.to_thread(gathered.series)
     stacks = await load_stacks(database, host.id, start_ns, end_ns) if with_stacks and host.has_stacks else None
     known_lags = {} if any(metric == LAG_METRIC for _, metric in series) else await _latest_lags(database, host.id)
     return Window(
@@ -79,7 +82,17 @@ async def load_window(
         processes=tuple(_processes(entities, stacks)),
         series=series,
         stacks=stacks,
+        measured=bool(series or stacks),
     )
+
+
+async def _gather(database: Database, host_id: int, start_ns: int, end_ns: int, selection: Selection) -> _Gathered:
+    gathered = _Gathered()
+    pages = read_series(database, host_id, start_ns, end_ns, selection)
+    async with aclosing(pages):
+        async for page in pages:
+            await asyncio.to_thread(gathered.add, page.groups, page.entities, start_ns, end_ns)
+    return gathered
 
 
 def logical_cpus(host: Host, entities: list[Entity]) -> int:

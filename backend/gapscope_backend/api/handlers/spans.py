@@ -61,9 +61,11 @@ async def get_gaps(request: web.Request) -> web.Response:
 async def get_diagnosis(request: web.Request) -> web.Response:
     """The verdict."""
     context = request.app[CONTEXT]
-    start_ns, end_ns = read_query(request, SpanQuery).span_ns(context.clock())
+    asked = read_query(request, SpanQuery)
+    start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])
-    return json_answer(await context.diagnosis.diagnose(host, start_ns, end_ns))
+    # "The last five minutes" of a host that has sent for one minute are that minute; exact times stay as they are.
+    return json_answer(await context.diagnosis.diagnose(host, start_ns, end_ns, stored_only=asked.relative))
 
 
 def _encode_series(host: Host, query: SeriesQuery, found: SeriesSet) -> bytes:
