@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from gapscope_backend.analysis.diagnose import diagnose
+from gapscope_backend.cli.errors import UsageError
 from gapscope_backend.cli.main import main
 from gapscope_backend.cli.moments import iso, parse_moment
 from gapscope_backend.cli.report import render
@@ -154,6 +155,20 @@ def test_a_lag_that_is_not_known_is_not_zero(builder: Any, gpu: dict[str, bool],
     window = builder.gpu(1.0, sm_active=0.9).window()
     window = dataclasses.replace(window, gpus=(dataclasses.replace(window.gpus[0], **gpu),))
     assert said in render(diagnose(window))
+
+
+def test_a_host_takes_times_before_now_and_a_recording_does_not(
+    server: _Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GAPSCOPE_TOKEN", "t")
+    monkeypatch.setenv("GAPSCOPE_SERVER", f"http://127.0.0.1:{server.server_port}")
+    _explain(capsys, "gpu-7", "--from", "now-10s", "--to", "now-2s")
+    _explain(capsys, "gpu-7", "--what-differs", "--from", "now-1.5h")
+    assert [path.partition("?")[2] for path, _ in server.asked] == ["from=now-10s&to=now-2s", "from=now-1.5h&to=now"]
+    with pytest.raises(UsageError, match="now-10s is a time for hosts"):
+        parse_moment("now-10s").after(0)
+    with pytest.raises(ValueError, match="now-10 is not a time"):
+        parse_moment("now-10")
 
 
 def test_refusals_and_strange_answers_are_explained(

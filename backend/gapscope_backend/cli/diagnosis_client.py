@@ -15,9 +15,7 @@ import msgspec
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api.schema import Problem
 from gapscope_backend.cli.errors import ServerAnswerError, UsageError
-from gapscope_backend.cli.moments import iso
 
-DEFAULT_SPAN = "now-5m"
 TIMEOUT_SECONDS = 60.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -48,14 +46,9 @@ def read_server(server: str | None) -> str:
     return address.rstrip("/")
 
 
-def fetch_verdict(
-    host: str, server: str | None, token_file: Path | None, start_ns: int | None, end_ns: int | None
-) -> Verdict:
-    """GET the diagnosis of ``host``; the last 5 minutes where no time is given."""
-    query = [
-        ("from", DEFAULT_SPAN if start_ns is None else iso(start_ns)),
-        ("to", "now" if end_ns is None else iso(end_ns)),
-    ]
+def fetch_verdict(host: str, server: str | None, token_file: Path | None, start: str, end: str) -> Verdict:
+    """GET the diagnosis of ``host`` between two moments in the API's forms."""
+    query = [("from", start), ("to", end)]
     return ask(server, token_file, ("hosts", host, "diagnosis"), query, Verdict, "a verdict")
 
 

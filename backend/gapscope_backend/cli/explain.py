@@ -13,6 +13,7 @@ from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.cli.arguments import add_server_options
 from gapscope_backend.cli.errors import UsageError
 from gapscope_backend.cli.moments import Moment, parse_moment
+from gapscope_backend.cli.targets import DEFAULT_FROM
 
 
 def add_parser(commands: Any) -> None:
@@ -24,7 +25,7 @@ def add_parser(commands: Any) -> None:
         "and its server is asked (by default about the last 5 minutes).",
     )
     parser.add_argument("target", metavar="DIR_OR_HOST", help="folder of a recording, or name of a host")
-    when = "ISO 8601 time, or +SECONDS from the recording's start"
+    when = "ISO 8601 time; for a recording also +SECONDS from its start, for a host now-15m"
     parser.add_argument("--from", dest="start", type=_moment, metavar="TIME", help=f"begin of the span: {when}")
     parser.add_argument("--to", dest="end", type=_moment, metavar="TIME", help="end of the span, in the same forms")
     parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
@@ -93,13 +94,11 @@ def _explain_recording(folder: Path, start: Moment | None, end: Moment | None) -
 def _explain_host(arguments: argparse.Namespace) -> Verdict:
     from gapscope_backend.cli.diagnosis_client import fetch_verdict
 
-    for moment in (arguments.start, arguments.end):
-        if moment is not None and moment.relative:
-            raise UsageError("+SECONDS counts from a recording's start; for a host give ISO 8601 times")
+    start, end = arguments.start, arguments.end
     return fetch_verdict(
         host=arguments.target,
         server=arguments.server,
         token_file=arguments.token_file,
-        start_ns=None if arguments.start is None else arguments.start.ns,
-        end_ns=None if arguments.end is None else arguments.end.ns,
+        start=DEFAULT_FROM if start is None else start.asked(),
+        end="now" if end is None else end.asked(),
     )

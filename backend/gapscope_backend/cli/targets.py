@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.cli.errors import UsageError
-from gapscope_backend.cli.moments import Moment, iso, parse_moment
+from gapscope_backend.cli.moments import Moment, parse_moment
 
 DEFAULT_FROM = "now-5m"
 
@@ -18,11 +18,6 @@ class Span:
 
     start: Moment | None = None
     end: Moment | None = None
-
-    @property
-    def relative(self) -> bool:
-        """True where a moment counts from a recording's start."""
-        return any(moment is not None and moment.relative for moment in (self.start, self.end))
 
 
 @dataclass(frozen=True)
@@ -39,7 +34,8 @@ class Target:
         name = self.name if self.folder is None else self.folder.resolve().name
         if self.span.start is None and self.span.end is None:
             return name
-        return f"{name}@{_text(self.span.start)}..{_text(self.span.end)}"
+        start, end = ("" if moment is None else str(moment) for moment in (self.span.start, self.span.end))
+        return f"{name}@{start}..{end}"
 
     def window(self) -> Window:
         """The window of a recording."""
@@ -54,10 +50,8 @@ class Target:
 
     def times(self) -> tuple[str, str]:
         """``from`` and ``to`` for the API; the last 5 minutes where no span is given."""
-        if self.span.relative:
-            raise UsageError("+SECONDS counts from a recording's start; for a host give ISO 8601 times")
         start, end = self.span.start, self.span.end
-        return DEFAULT_FROM if start is None else iso(start.ns), "now" if end is None else iso(end.ns)
+        return DEFAULT_FROM if start is None else start.asked(), "now" if end is None else end.asked()
 
 
 def parse_span(text: str) -> Span:
@@ -83,9 +77,3 @@ def parse_target(text: str, span: Span | None = None) -> Target:
     if folder.exists() or "/" in name or not name:
         raise UsageError(f"{name or text} is no folder; name the folder of a recording, or a host")
     return Target(name, chosen, None)
-
-
-def _text(moment: Moment | None) -> str:
-    if moment is None:
-        return ""
-    return f"+{moment.ns / 1e9:g}s" if moment.relative else iso(moment.ns)
