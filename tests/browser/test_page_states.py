@@ -111,6 +111,24 @@ def test_an_empty_server_shows_the_command(watched: Watched, session: Session, p
     assert watched.faults == []
 
 
+def test_a_long_line_of_source_scrolls_by_itself(watched: Watched, session: Session, page: Page) -> None:
+    def lengthened(route: Route) -> None:
+        answer = route.fetch()
+        verdict = answer.json()
+        for row in verdict["ledger"]:
+            for spot in row["hotspots"]:
+                spot["source"] = "long_name = " * 40
+        route.fulfill(response=answer, json=verdict)
+
+    page.route("**/diagnosis?*", lengthened)
+    page.set_viewport_size({"width": 1400, "height": 900})
+    read_host(page, session.origin, DEMO.name)
+    expect(page.get_by_test_id("hotspots").first).to_contain_text("long_name = long_name")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1400
+    page.unroute_all(behavior="ignoreErrors")
+    assert watched.faults == []
+
+
 def large_fleet(hosts: int) -> str:
     """Hosts as the API tells them, each a little busier than the one before."""
 
