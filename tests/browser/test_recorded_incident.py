@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.serving import CASES, DEMO, Watched, running
 
@@ -49,7 +49,7 @@ def test_bundled_demo(watched: Watched, tmp_path: Path) -> None:
     assert watched.faults == []
 
 
-def test_login_is_asked_and_leads_back(watched: Watched, tmp_path: Path) -> None:
+def test_login_is_asked_and_leads_back(watched: Watched, chromium: Browser, tmp_path: Path) -> None:
     page = watched.page
     with running(tmp_path, "--replay", str(DEMO), "--speed", "100") as served:
         page.goto(f"{served.origin}/host/{DEMO.name}")
@@ -57,7 +57,14 @@ def test_login_is_asked_and_leads_back(watched: Watched, tmp_path: Path) -> None
         page.goto(served.address)
         page.wait_for_url(lambda url: "/login" not in url)
         page.goto(served.address)
-        expect(page.get_by_text("gapscope login", exact=True)).to_be_visible()
+        expect(page).to_have_url(f"{served.origin}/")
+        expect(page.get_by_test_id("fleet-host")).to_be_visible()
+        with chromium.new_context() as other:
+            stranger = other.new_page()
+            stranger.goto(served.address)
+            expect(stranger.get_by_text("this login has been used")).to_be_visible()
+            expect(stranger.get_by_text("gapscope login", exact=True)).to_be_visible()
+            expect(stranger).to_have_url(f"{served.origin}/login")
     assert watched.faults == []
 
 
