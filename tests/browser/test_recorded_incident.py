@@ -105,6 +105,7 @@ def test_keys_zoom_walk_the_gaps_and_go_back(watched: Watched, tmp_path: Path) -
         live = page.url
         page.keyboard.press("f")
         page.wait_for_function("before => location.href !== before", arg=live)
+        expect(page.get_by_title("Next gap (.)")).to_be_enabled()
         whole = page.url
         page.keyboard.press(",")
         page.wait_for_function("before => location.href !== before", arg=whole)

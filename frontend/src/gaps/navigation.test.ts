@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { GapInfo } from '@/api/schema'
-import { gapView, longestFirst, neighbourGap } from '@/gaps/navigation'
+import { gapView, longestFirst, neighbourGap, settledGaps } from '@/gaps/navigation'
 
 function gap(from: number, to: number): GapInfo {
   return { entity: 'gpu:a', from_ms: from, to_ms: to, idle_seconds: (to - from) / 1000 }
@@ -18,6 +18,16 @@ it('steps through the gaps in time order, however they are listed', () => {
 it('does not find the gap again that the view is centred on, when another answer shifts it by a part of a cell', () => {
   const shifted = gaps.map((item) => gap(item.from_ms + 60, item.to_ms + 60))
   expect(neighbourGap(shifted, gapView(gap(5000, 6000)), 1)?.from_ms).toBe(8060)
+})
+
+it('shows at least two seconds, with the gap in the middle', () => {
+  expect(gapView(gap(5000, 5100))).toEqual({ from: 4050, to: 6050 })
+  expect(gapView(gap(10_000, 20_000))).toEqual({ from: 4000, to: 26_000 })
+})
+
+it('leaves out gaps at the edge of live data', () => {
+  expect(settledGaps(gaps, 10_300).map((item) => item.from_ms)).toEqual([5000, 1000])
+  expect(settledGaps(gaps, 10_400)).toHaveLength(3)
 })
 
 it('ends at the ends', () => {

@@ -2,12 +2,16 @@
 
 import type { GapInfo } from '@/api/schema'
 import type { Span } from '@/time/span'
-import { contains, padded } from '@/time/span'
+import { contains, padded, widthOf } from '@/time/span'
 
 /** Room around a gap that is jumped to, as a share of its length. */
 const ROOM = 0.6
 /** Cells begin where the asked span begins, so the same gap may lie up to two cells of 100 ms elsewhere in another answer. */
 const SHIFT_MS = 200
+/** A view narrower than this shows too little around a gap to say what it waits for. */
+const MIN_VIEW_MS = 2000
+/** Series of one host arrive at different times; the newest of a live host is whole only after so long. */
+const UNSETTLED_MS = 2000
 
 function middle(span: Span): number {
   return (span.from + span.to) / 2
@@ -27,13 +31,20 @@ export function neighbourGap(gaps: readonly GapInfo[], view: Span, direction: 1 
   return best
 }
 
+/** Gaps that end before the newest data of a live host: what lies at its edge may have no end yet, or be no gap. */
+export function settledGaps(gaps: readonly GapInfo[], newest: number): GapInfo[] {
+  return gaps.filter((gap) => gap.to_ms <= newest - UNSETTLED_MS)
+}
+
 export function spanOf(gap: GapInfo): Span {
   return { from: gap.from_ms, to: gap.to_ms }
 }
 
 /** What to show of a gap: itself and some room, to see what came before and after. */
 export function gapView(gap: GapInfo): Span {
-  return padded(spanOf(gap), ROOM)
+  const span = padded(spanOf(gap), ROOM)
+  const lacking = Math.max(0, MIN_VIEW_MS - widthOf(span)) / 2
+  return { from: span.from - lacking, to: span.to + lacking }
 }
 
 /** Longest first; earlier first among equals. */
