@@ -8,6 +8,8 @@ export interface Curve {
   entity: string
   metric: string
   label: string
+  /** End of the label that is never cut off, as the pid that tells workers of one name apart. */
+  tail: string
   /** Name of a colour token, as `series-1`. */
   colour: string
   style: CurveStyle
@@ -36,8 +38,8 @@ const ACTIVE = 'gpu_graphics_active_ratio'
 /** Processes shown at most in the lane of processes. */
 const MAX_PROCESSES = 5
 
-function curve(entity: string, metric: string, label: string, colour: string, style: CurveStyle = 'line'): Curve {
-  return { entity, metric, label, colour, style }
+function curve(entity: string, metric: string, label: string, colour: string, style: CurveStyle = 'line', tail = ''): Curve {
+  return { entity, metric, label, tail, colour, style }
 }
 
 export function activeLane(gpu: DeviceInfo): LaneDefinition {
@@ -114,7 +116,7 @@ export function processLane(processes: readonly ProcessInfo[]): LaneDefinition {
     idleOf: null,
     absenceIsData: true,
     curves: processes.map((process, i) =>
-      curve(process.entity, 'process_cpu_cores', `${shortCommand(process.command)} ${process.pid}`, `series-${(i % 6) + 1}`),
+      curve(process.entity, 'process_cpu_cores', shortCommand(process.command), `series-${(i % 6) + 1}`, 'line', String(process.pid)),
     ),
   }
 }
