@@ -159,6 +159,7 @@ def large_fleet(hosts: int) -> str:
             "verdict": "cpu_preprocess",
             "sentence": "The 8 GPUs waited.",
             "lost_gpu_seconds": (1 - busy) * 480,
+            "open_incidents": int(number == 0),
         }
 
     return json.dumps([host(number) for number in range(hosts)])
@@ -173,6 +174,8 @@ def test_a_thousand_hosts_of_eight_gpus(watched: Watched, session: Session, page
     expect(page.get_by_role("heading", name="1000 hosts, 8000 GPUs")).to_be_visible()
     cards = page.get_by_test_id("fleet-host")
     expect(cards.first).to_have_attribute("data-host", "gpu-0000")
+    expect(cards.first).to_contain_text("1 open incident")
+    expect(page.get_by_test_id("open-incidents")).to_have_count(1)
     assert cards.count() <= 60
     box = grid.bounding_box()
     assert box is not None

@@ -72,6 +72,7 @@ export interface HostSummary {
   verdict: string
   sentence: string
   lost_gpu_seconds: number
+  open_incidents: number
 }
 
 export interface ProcessInfo {

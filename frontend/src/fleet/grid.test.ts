@@ -10,7 +10,7 @@ function host(name: string, gpus: number, lost = 0): HostSummary {
   })
   return {
     host: name, state: 'live', recorded: false, last_seen: '', seconds_since_last_seen: 0, logical_cpus: 8, cpu_busy_cores: 1,
-    gpus: Array.from({ length: gpus }, (_, i) => gpu(i)), verdict: 'no_work', sentence: '', lost_gpu_seconds: lost,
+    gpus: Array.from({ length: gpus }, (_, i) => gpu(i)), verdict: 'no_work', sentence: '', lost_gpu_seconds: lost, open_incidents: 0,
   }
 }
 

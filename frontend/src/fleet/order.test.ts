@@ -5,7 +5,7 @@ import { filteredHosts, rankedHosts } from '@/fleet/order'
 function host(name: string, lost: number, state: HostState = 'live'): HostSummary {
   return {
     host: name, state, recorded: name === 'demo', last_seen: '', seconds_since_last_seen: 0, logical_cpus: 8, cpu_busy_cores: 1,
-    gpus: [], verdict: 'no_work', sentence: 'Nobody asks.', lost_gpu_seconds: lost,
+    gpus: [], verdict: 'no_work', sentence: 'Nobody asks.', lost_gpu_seconds: lost, open_incidents: 0,
   }
 }
 const hosts = [host('b', 1), host('old', 99, 'retired'), host('demo', 50), host('a', 1)]
