@@ -58,13 +58,14 @@ def batches(*parts: tuple[float, float], host: str = "node-1", seconds: int = 5,
     ]
     made = []
     for first in range(0, active.size, seconds * 10):
-        # A sample read at t tells of the 100 ms before t.
+        # A sample read at t tells of the 100 ms before t: the counters do not lag.
         piece = active[first : first + seconds * 10]
         begins = START + (first + 1) * TICK
         groups = [
             group(entity.key, begins, TICK, gpu_graphics_active_ratio=piece, gpu_processes_count=np.ones(piece.size))
             for entity in entities
         ]
+        groups += [group(entity.key, begins, SECOND, gpu_counter_lag_seconds=np.zeros(1)) for entity in entities]
         made.append(maker.make(START + first * TICK, begins + piece.size * TICK, groups, entities=entities))
     return made
 
