@@ -29,7 +29,7 @@ class ConfigError(AgentError):
 class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an operator can set; defaults suit one host beside its server."""
 
-    server: str = "http://127.0.0.1:8080"
+    server: str = "http://127.0.0.1:8765"
     """Address of the server, without a path."""
     token: str | None = None
     """Ingest token; ``token_file`` is better: it can be rotated and stands in no process list."""

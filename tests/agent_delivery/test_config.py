@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gapscope_agent.config import AgentConfig, ConfigError, host_name_from, load_config
+from gapscope_agent.config import ENVIRONMENT_PREFIX, KEYS, AgentConfig, ConfigError, host_name_from, load_config
+from gapscope_backend.cli.folder import DEFAULT_PORT
 
 
 def test_arguments_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
@@ -77,3 +78,12 @@ def test_a_token_file_is_read_anew_each_time(tmp_path: Path) -> None:
 def test_any_text_becomes_a_valid_host_name(text: str, name: str) -> None:
     assert host_name_from(text) == name
     assert AgentConfig(host=host_name_from(text)).host == name
+
+
+def test_every_key_stands_in_the_docs() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    assert [key for key in KEYS if f"| `{key}` | `{ENVIRONMENT_PREFIX}{key.upper()}` |" not in text] == []
+
+
+def test_the_default_server_is_where_one_listens() -> None:
+    assert AgentConfig(host="one").server == f"http://127.0.0.1:{DEFAULT_PORT}"
