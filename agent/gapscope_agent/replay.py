@@ -152,7 +152,7 @@ async def run_replay(
     if at_recorded_time and (loop or backfill):
         raise ConfigError("a recording played at its recorded time can be neither looped nor backfilled")
     recording = await asyncio.to_thread(open_recording, directory)
-    start_ns, end_ns = await asyncio.to_thread(_span, recording)
+    start_ns, end_ns = await asyncio.to_thread(span_of, recording)
     ledger = Ledger()
     shipper = Shipper(config, ledger)
     player = _Player(config, recording, shipper, ledger, stop or asyncio.Event(), start_ns, end_ns, wall_ns)
@@ -181,7 +181,7 @@ async def _play_copies(player: _Player, speed: float, loop: bool, filled_until: 
         begins += max(length, int(length / speed))
 
 
-def _span(recording: Recording) -> tuple[int, int]:
+def span_of(recording: Recording) -> tuple[int, int]:
     """First moment and the last reading's time, just after which the recording ends."""
     first = last = None
     for reading in recording.readings():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +17,7 @@ START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 RESTART_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
 SETTLED_SECONDS = 60.0
+PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,23 @@ class Child:
     finishes: bool = False
 
 
+def _end_with_parent() -> None:
+    """In the child: be asked to end when the parent is gone, however it went (prctl(2), Linux)."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 async def _start(child: Child) -> asyncio.subprocess.Process:
+    """In a session of its own: a Ctrl-C is for the parent, which ends its children in order."""
     with child.log.open("ab") as log:
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gapscope_backend.cli.main", *child.words, stdout=log, stderr=log
+            sys.executable,
+            "-m",
+            "gapscope_backend.cli.main",
+            *child.words,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
 
 
@@ -45,9 +61,15 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-def _tail(log: Path, lines: int = 5) -> str:
-    text = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-    return "\n".join(text[-lines:])
+def _size(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0
+
+
+def _tail(log: Path, begin: int, lines: int = 5) -> str:
+    """The last lines that were written after ``begin`` bytes."""
+    with log.open("rb") as file:
+        file.seek(begin)
+        return "\n".join(file.read().decode(errors="replace").strip().splitlines()[-lines:])
 
 
 async def _healthy(url: str, process: asyncio.subprocess.Process) -> bool:
@@ -68,7 +90,7 @@ async def _keep(child: Child) -> None:
     """Run one child for ever; a failure is told once and tried again, later each time."""
     failures = 0
     while True:
-        began = time.monotonic()
+        began, written = time.monotonic(), _size(child.log)
         process = await _start(child)
         try:
             code = await process.wait()
@@ -78,7 +100,9 @@ async def _keep(child: Child) -> None:
             return
         failures = 0 if time.monotonic() - began > SETTLED_SECONDS else failures + 1
         pause = RESTART_SECONDS[min(failures, len(RESTART_SECONDS) - 1)]
-        sys.stderr.write(f"{child.name} ended with {code}; again in {pause:g} s. Last words:\n{_tail(child.log)}\n")
+        sys.stderr.write(
+            f"{child.name} ended with {code}; again in {pause:g} s. Last words:\n{_tail(child.log, written)}\n"
+        )
         await asyncio.sleep(pause)
 
 
@@ -86,11 +110,12 @@ async def supervise(
     server: Child, agents: Sequence[Child], health: str, ready: Callable[[], None], stop: asyncio.Event
 ) -> int:
     """Start the server, wait for its health, start the agents; 0 when stopped, 1 when the server ended."""
+    written = _size(server.log)
     process = await _start(server)
     tasks: list[asyncio.Task[None]] = []
     try:
         if not await _healthy(health, process):
-            sys.stderr.write(f"the server did not start:\n{_tail(server.log)}\n")
+            sys.stderr.write(f"the server did not start:\n{_tail(server.log, written)}\n")
             return 1
         tasks = [asyncio.create_task(_keep(agent)) for agent in agents]
         ready()
@@ -98,7 +123,7 @@ async def supervise(
         await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
         if ended.done():
-            sys.stderr.write(f"the server ended with {process.returncode}:\n{_tail(server.log)}\n")
+            sys.stderr.write(f"the server ended with {process.returncode}:\n{_tail(server.log, written)}\n")
             return 1
         ended.cancel()
         return 0

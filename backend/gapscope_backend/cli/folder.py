@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from gapscope_backend.cli.arguments import last_used_file
 from gapscope_backend.errors import BackendError
 
 DEFAULT_PORT = 8765
+DATABASE_FILE = "gapscope.db"
+ADDRESS_FILE = "address"
 
 
 class FolderInUseError(BackendError):
@@ -22,11 +25,24 @@ class FolderInUseError(BackendError):
 
 
 class PortInUseError(BackendError):
-    """The asked port is taken."""
+    """The asked port is taken, or is none."""
+
+
+class NoDataError(BackendError):
+    """The folder holds no database of a server."""
+
+
+def existing(path: Path) -> Path:
+    """``path``, if a server has used it. NoDataError else."""
+    if not (path / DATABASE_FILE).is_file():
+        raise NoDataError(f"{path} holds no data of a Gapscope server; give the folder that it runs on with --data")
+    return path
 
 
 def choose_port(wanted: int | None) -> int:
     """The wanted port, or 8765, or a free one when that is taken and none was asked for. 0 asks for a free one."""
+    if wanted is not None and not 0 <= wanted <= 65535:
+        raise PortInUseError(f"port {wanted}: want a number from 0 (any free one) to 65535")
     for port in (DEFAULT_PORT, 0) if wanted is None else (wanted,):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -38,6 +54,23 @@ def choose_port(wanted: int | None) -> int:
                 continue
             return int(probe.getsockname()[1])
     raise PortInUseError("no free port on localhost")
+
+
+def address_of(path: Path) -> str:
+    """Where the server of this data folder listened when it was started last."""
+    file = path / ADDRESS_FILE
+    return file.read_text().strip() if file.is_file() else f"http://127.0.0.1:{DEFAULT_PORT}"
+
+
+@contextmanager
+def locked(path: Path, name: str) -> Iterator[None]:
+    """Hold one lock of a data folder. FolderInUseError when another process holds it."""
+    with (path / name).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise FolderInUseError(f"{path} is in use by another gapscope; stop it or give another --data") from error
+        yield
 
 
 @dataclass(frozen=True)
@@ -52,14 +85,15 @@ class DataFolder:
         """Make the folder (private to its user), lock it for the time of the block."""
         for folder in (path, path / "tokens", path / "logs"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (path / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise FolderInUseError(
-                    f"{path} is in use by another gapscope; stop it or give another --data"
-                ) from error
-            yield DataFolder(path)
+        with locked(path, "lock"):
+            yield DataFolder(path.resolve())
+
+    def note_address(self, address: str) -> None:
+        """Remember where the server listens, and for this user that this folder was the last one used."""
+        (self.path / ADDRESS_FILE).write_text(address + "\n")
+        file = last_used_file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{self.path}\n")
 
     def log(self, name: str) -> Path:
         """Log file of one part."""

@@ -6,23 +6,22 @@ import argparse
 import asyncio
 from typing import Any
 
-from gapscope_backend.cli.arguments import add_data_option
-from gapscope_backend.cli.folder import DEFAULT_PORT
+from gapscope_backend.cli.arguments import add_known_data_option
+from gapscope_backend.cli.folder import address_of, existing
 
 
 def add_parser(commands: Any) -> None:
     """Options of ``gapscope login``."""
     parser = commands.add_parser("login", help="print a new one-time address to log in with")
-    add_data_option(parser)
-    parser.add_argument(
-        "--server", metavar="URL", default=f"http://127.0.0.1:{DEFAULT_PORT}", help="address (default: %(default)s)"
-    )
+    add_known_data_option(parser)
+    parser.add_argument("--server", metavar="URL", help="address of the page (default: where the server listens)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the address."""
     from gapscope_backend.services import admin
 
-    token = asyncio.run(admin.create_login(arguments.data))
-    print(f"{arguments.server.rstrip('/')}/login#token={token}")
+    data = existing(arguments.data)
+    token = asyncio.run(admin.create_login(data))
+    print(f"{(arguments.server or address_of(data)).rstrip('/')}/login#token={token}")
     return 0

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from gapscope_backend.cli.arguments import add_data_option
-from gapscope_backend.cli.folder import DEFAULT_PORT
+from gapscope_backend.cli.folder import DEFAULT_PORT, locked
 
 
 def add_parser(commands: Any) -> None:
@@ -43,6 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    arguments.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with locked(arguments.data, "server.lock"):
+        _run(arguments)
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> None:
     from gapscope_backend.api.server import loop_factory
 
     if sys.version_info >= (3, 11):
@@ -50,4 +57,3 @@ def run(arguments: argparse.Namespace) -> int:
             runner.run(_serve(arguments))
     else:
         asyncio.run(_serve(arguments))
-    return 0

@@ -6,7 +6,9 @@ import argparse
 import asyncio
 from typing import Any
 
-from gapscope_backend.cli.arguments import add_data_option
+from gapscope_backend.cli.arguments import add_known_data_option
+from gapscope_backend.cli.folder import existing
+from gapscope_backend.errors import BackendError
 
 
 def add_parser(commands: Any) -> None:
@@ -14,24 +16,40 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("token", help="create, list and revoke access tokens")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     create = actions.add_parser("create", help="print a new token; it is shown once")
-    create.add_argument("--kind", choices=("ingest", "read"), default="ingest", help="write as a host, or read all")
-    create.add_argument("--host", default="*", help="host name, or pattern such as gpu-*, that an ingest token may be")
+    create.add_argument("--kind", choices=("ingest", "read"), required=True, help="write as a host, or read all")
+    create.add_argument("--host", help="of an ingest token: the host name, or a pattern such as gpu-*, that it may be")
     create.add_argument("--name", default="", help="what it is for")
     show = actions.add_parser("list", help="tokens by their prefix; never the token itself")
     revoke = actions.add_parser("revoke", help="make a token useless at once")
     revoke.add_argument("prefix", help="its prefix, as `gapscope token list` shows it")
     for action in (create, show, revoke):
-        add_data_option(action)
+        add_known_data_option(action)
+
+
+class TokenOptionError(BackendError):
+    """Options that do not go together."""
+
+
+def _pattern(arguments: argparse.Namespace) -> str:
+    if arguments.kind == "ingest" and not arguments.host:
+        raise TokenOptionError("an ingest token needs --host NAME: it writes as that host only ('*' for any)")
+    if arguments.kind == "read" and arguments.host:
+        raise TokenOptionError("a read token reads every host; leave --host out")
+    return arguments.host or "*"
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the chosen action."""
     from gapscope_backend.services import admin
 
+    existing(arguments.data)
     if arguments.action == "create":
-        print(asyncio.run(admin.create_token(arguments.data, arguments.kind, arguments.host, arguments.name)))
+        print(asyncio.run(admin.create_token(arguments.data, arguments.kind, _pattern(arguments), arguments.name)))
     elif arguments.action == "list":
-        for token in asyncio.run(admin.list_tokens(arguments.data)):
+        tokens = asyncio.run(admin.list_tokens(arguments.data))
+        if not tokens:
+            print("no tokens yet; gapscope token create makes one")
+        for token in tokens:
             state = "revoked" if token.revoked else "valid"
             print(f"{token.prefix:16s} {token.kind:7s} {state:8s} {token.host_pattern:24s} {token.name}")
     else:

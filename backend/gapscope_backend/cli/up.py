@@ -15,9 +15,14 @@ from typing import Any
 
 from gapscope_backend.cli.arguments import add_data_option, add_replay_options
 from gapscope_backend.cli.children import Child, supervise
-from gapscope_backend.cli.folder import DataFolder, choose_port
+from gapscope_backend.cli.folder import DEFAULT_PORT, DataFolder, choose_port
+from gapscope_backend.errors import BackendError
 
 DEMO = Path(__file__).parents[1] / "demo" / "image-service-demo"
+
+
+class ReplayOptionError(BackendError):
+    """Options that need a recording to play."""
 
 
 def add_parser(commands: Any) -> None:
@@ -70,7 +75,7 @@ def _agents(arguments: argparse.Namespace, folder: DataFolder, server: str) -> l
 
 async def _keep(server: Child, agents: list[Child], address: str, login: str) -> int:
     stop = asyncio.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
 
     def ready() -> None:
@@ -79,15 +84,26 @@ async def _keep(server: Child, agents: list[Child], address: str, login: str) ->
     return await supervise(server, agents, f"{address}/api/v1/health", ready, stop)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Run until interrupted; 1 when a part could not be kept running."""
+def _check(arguments: argparse.Namespace) -> None:
+    """A recording that cannot be played is told before anything starts."""
     if arguments.replay:
         from gapscope_agent.recording.read import open_recording
+        from gapscope_agent.replay import span_of
 
-        open_recording(arguments.replay)
+        span_of(open_recording(arguments.replay))
+    elif arguments.speed != 1.0 or arguments.loop or arguments.at_recorded_time:
+        raise ReplayOptionError("--speed, --loop and --at-recorded-time say how to play a recording: add --replay DIR")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run until interrupted; 1 when a part could not be kept running."""
+    _check(arguments)
     with DataFolder.open(arguments.data) as folder:
         port = choose_port(arguments.port)
+        if arguments.port is None and port != DEFAULT_PORT:
+            print(f"Port {DEFAULT_PORT} is taken; using {port}.", flush=True)
         address = f"http://127.0.0.1:{port}"
+        folder.note_address(address)
         server = Child("server", ("server", "--data", str(folder.path), "--port", str(port)), folder.log("server"))
         agents = _agents(arguments, folder, address)
         code = asyncio.run(_keep(server, agents, address, folder.login_token()))
