@@ -33,7 +33,8 @@ def start(words: list[str], log: Path, user: int | None = None) -> subprocess.Po
 
 
 def token(data: Path, kind: str) -> str:
-    words = [*GAPSCOPE, "token", "create", "--data", str(data), "--kind", kind, "--host", HOST]
+    words = [*GAPSCOPE, "token", "create", "--data", str(data), "--kind", kind]
+    words += ["--host", HOST] if kind == "ingest" else []
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
 
 
@@ -132,8 +133,9 @@ def prepare(scratch: Path) -> tuple[str, Path]:
 
 
 def run(scratch: Path, steady_seconds: float) -> dict[str, Any]:
-    secret, agent_token = prepare(scratch)
     server = start(["server", "--data", str(scratch / "data"), "--port", str(PORT)], scratch / "server.log")
+    time.sleep(5)
+    secret, agent_token = prepare(scratch)
     url = f"http://127.0.0.1:{PORT}"
     words = ["agent", "--server", url, "--token-file", str(agent_token), "--host", HOST]
     agent = start(words, scratch / "agent.log", user=65534)
