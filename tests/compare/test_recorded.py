@@ -70,7 +70,7 @@ def test_precision_shows_in_the_pipes() -> None:
 def test_a_recording_beside_itself_has_not_changed() -> None:
     found = _compare("bursts", "bursts")
     assert (found.better, found.worse) == ((), ())
-    assert "no cause moved by 5% of the GPU time or more" in found.sentence
+    assert "no cause moved by 8% of the GPU time or more" in found.sentence
     assert found.next_limit == "no_work"
 
 

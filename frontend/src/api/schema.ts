@@ -233,7 +233,7 @@ export interface GpuVerdict {
   gap_count: number
   gap_seconds: number
   gaps: NanosecondSpan[]
-  counter_lag_seconds: number
+  counter_lag_seconds: number | null
 }
 
 export interface Verdict {
