@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import msgspec
@@ -19,12 +20,25 @@ from gapscope_agent.wire.messages import (
     MAX_VALUES_PER_BATCH,
     WIRE_VERSION,
     Batch,
+    Entity,
     Group,
     LiveFrame,
 )
 
 ENTITY_KINDS = frozenset(metric.entity for metric in METRICS)
 _HOST = re.compile(HOST_PATTERN)
+
+
+KEY_FORMS = {
+    "core": re.compile(r"[0-9]{1,6}"),
+    "process": re.compile(r"[0-9]{1,10}"),
+    "thread": re.compile(r"[0-9]{1,10}/[0-9]{1,10}"),
+}
+INTEGER_LABELS = frozenset(
+    {"index", "logical_cpus", "pid", "parent_pid", "tid", "pcie_max_generation", "pcie_max_width"}
+)
+NUMBER_SUFFIXES = ("_bytes", "_watts", "_hertz")
+MAX_LABEL_NUMBER = 1e18
 
 
 class _Head(msgspec.Struct):
@@ -93,6 +107,7 @@ def _check_entities(batch: Batch) -> None:
     for entity in batch.entities:
         if _kind(entity.key) != entity.kind:
             raise WireError(f"entity {entity.key[:80]!r}: kind {entity.kind[:80]!r} does not match its key")
+        _check_labels(entity)
 
 
 def _check_groups(batch: Batch) -> None:
@@ -130,7 +145,23 @@ def _kind(key: str) -> str:
     kind, colon, rest = key.partition(":")
     if kind not in ENTITY_KINDS or (kind == "host") == bool(colon) or bool(colon) != bool(rest):
         raise WireError(f"entity key {key[:80]!r}: want host, gpu:<uuid>, core:<n>, process:<pid> or the like")
+    form = KEY_FORMS.get(kind)
+    if form and not form.fullmatch(rest):
+        raise WireError(f"entity key {key[:80]!r}: {kind} wants {form.pattern} after the colon")
     return kind
+
+
+def _check_labels(entity: Entity) -> None:
+    """Labels that stand for numbers are numbers, of a size that arithmetic can bear."""
+    for name, text in entity.labels.items():
+        if name not in INTEGER_LABELS and not name.endswith(NUMBER_SUFFIXES):
+            continue
+        try:
+            value = float(text) if name not in INTEGER_LABELS else float(int(text))
+        except (ValueError, OverflowError):
+            value = math.nan
+        if not abs(value) <= MAX_LABEL_NUMBER:
+            raise WireError(f"entity {entity.key[:80]!r}: label {name} = {text[:40]!r} is not a number up to 1e18")
 
 
 def _check_stacks(batch: Batch) -> None:

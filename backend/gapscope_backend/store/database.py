@@ -21,6 +21,7 @@ from alembic.util import CommandError
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
 from gapscope_backend.errors import BusyError, StoreError
@@ -39,6 +40,11 @@ _SQLITE_PRAGMAS = (
 )
 
 
+SAMPLE_READERS = 4
+"""Of the pool's fifteen connections; more would only share the same cores."""
+MAX_SAMPLE_WAITERS = 64
+
+
 class Database:
     """An open database. Close it with ``close``."""
 
@@ -48,6 +54,8 @@ class Database:
         self._writer_engine = engine.execution_options(**{_WRITE_OPTION: True})
         self._writer = async_sessionmaker(self._writer_engine, expire_on_commit=False)
         self._write_lock = asyncio.Lock()
+        self._sample_slots = asyncio.Semaphore(SAMPLE_READERS)
+        self._sample_waiters = 0
 
     @property
     def dialect(self) -> str:
@@ -60,6 +68,25 @@ class Database:
         with _failures_named():
             async with self._reader() as session:
                 yield session
+
+    @asynccontextmanager
+    async def read_samples(self) -> AsyncIterator[AsyncSession]:
+        """Like ``read``, for what holds its connection long: only so many at once, so that all else finds one.
+
+        Raises BusyError when too many wait already.
+        """
+        if self._sample_waiters >= MAX_SAMPLE_WAITERS:
+            raise BusyError("too many requests read stored samples at once; ask again in some seconds")
+        self._sample_waiters += 1
+        try:
+            await self._sample_slots.acquire()
+        finally:
+            self._sample_waiters -= 1
+        try:
+            async with self.read() as session:
+                yield session
+        finally:
+            self._sample_slots.release()
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncSession]:
@@ -83,7 +110,7 @@ def _failures_named() -> Iterator[None]:
     """A full disk or a lock held too long passes: the request fails with what a client may retry on."""
     try:
         yield
-    except OperationalError as error:
+    except (OperationalError, PoolTimeoutError) as error:
         log.exception("the database failed")
         raise BusyError("the database cannot be used now; nothing was stored, the server's log says why") from error
 

@@ -126,7 +126,7 @@ async def _pages(database: Database, host_id: int, start_ns: int, end_ns: int) -
     )
     page: list[Packed] = []
     held = 0
-    async with database.read() as session:
+    async with database.read_samples() as session:
         async for encoding, payload in await session.stream(statement):
             page.append((encoding, payload))
             held += len(payload)
