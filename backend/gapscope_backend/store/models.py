@@ -155,7 +155,10 @@ class LoginToken(Base):
 
 
 class HostVerdict(Base):
-    """The newest rolling verdict on a host: ``verdict`` is its JSON, over the data from ``start_ns`` to ``end_ns``."""
+    """The newest rolling verdict on a host: ``verdict`` is its JSON, over the data from ``start_ns`` to ``end_ns``.
+
+    ``active`` is the JSON of each GPU's active ratio in each second of that minute (null: none).
+    """
 
     __tablename__ = "host_verdict"
 
@@ -164,6 +167,7 @@ class HostVerdict(Base):
     end_ns: Mapped[int]
     made_ns: Mapped[int]
     verdict: Mapped[bytes] = mapped_column(LargeBinary)
+    active: Mapped[bytes] = mapped_column(LargeBinary, server_default="{}")
 
 
 class HostWatch(Base):
@@ -231,3 +235,23 @@ class Pin(Base):
     start_ns: Mapped[int]
     end_ns: Mapped[int]
     until_ns: Mapped[int | None]
+
+
+class Work(Base):
+    """A job of a kind, for one host or (``host_id`` 0) for all of them, which one worker at a time may do.
+
+    It is due at ``due_ns`` and belongs to ``claimed_by`` until ``claimed_until_ns``; after that anyone may take it: its
+    worker has died. ``failures`` counts the failed runs in a row, ``done_ns`` is the end of the last good one.
+    """
+
+    __tablename__ = "work"
+
+    host_id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(32), primary_key=True)
+    due_ns: Mapped[int]
+    claimed_by: Mapped[str] = mapped_column(String(64))
+    claimed_until_ns: Mapped[int]
+    failures: Mapped[int]
+    done_ns: Mapped[int | None]
+
+    __table_args__ = (Index(None, "due_ns"),)
