@@ -27,7 +27,7 @@ from gapscope_agent.wire import (
     StackSample,
     WireFrame,
     count_values,
-    encode_group,
+    encode_groups,
 )
 
 SLICE_NS = 60_000_000_000
@@ -53,7 +53,6 @@ class BatchBuilder:
         return [self._close(part, now_ns) for part in _parts(derived)]
 
     def _close(self, derived: Derived, now_ns: int) -> Batch:
-        groups = [encode_group(group.entity, group.times, group.values, group.reasons) for group in derived.groups]
         start, end = _span(derived)
         stacks = StackTable()
         batch = Batch(
@@ -68,7 +67,7 @@ class BatchBuilder:
             recorded=self._recorded,
             labels=self._labels,
             entities=derived.entities,
-            groups=groups,
+            groups=encode_groups(derived.groups),
             samples=stacks.samples(derived.stacks)[:MAX_STACK_SAMPLES],
             frames=stacks.frames,
             stacks=stacks.stacks,

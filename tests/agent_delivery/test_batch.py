@@ -45,7 +45,7 @@ def test_one_drain_is_one_batch_with_frames_and_stacks_kept_once() -> None:
     assert (len(batch.samples), len(batch.stacks), len(batch.frames)) == (6, 2, 2)
     assert len(batch.frames[1].source or "") == 300
     assert batch.entities == entities
-    assert batch.groups[0].columns[0].missing == [wire.MissingRun(49, 1, "why")]
+    assert batch.groups[0].missing == {0: [wire.MissingRun(49, 1, "why")]}
     assert ledger.sampled == 50
     assert batch.accounting == wire.Accounting(sampled=50, buffered=50)
 
@@ -66,7 +66,7 @@ def test_a_drain_over_hours_is_cut_into_batches_of_a_minute_and_loses_nothing() 
     assert len(batches) > 100
     assert all(batch.end_ns - batch.start_ns <= 60 * S for batch in batches)
     assert [b.sequence for b in batches] == list(range(len(batches)))
-    back = np.concatenate([wire.decode_times(g) for b in batches for g in b.groups if g.entity == "gpu:a"])
+    back = np.concatenate([wire.decode_matrix(g).times for b in batches for g in b.groups if "gpu:a" in g.entities])
     assert np.array_equal(back, hours)
     assert sum(len(batch.events) for batch in batches) == 1
     assert ledger.sampled == hours.size + other.size

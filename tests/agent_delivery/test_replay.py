@@ -78,11 +78,11 @@ NOW = 1_900_000_000 * S
 
 def times(backend: Backend, metric: str, run_id: str | None = None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     groups = [
-        wire.decode_times(group)
+        wire.decode_matrix(group).times
         for batch in backend.batches
         if run_id in (None, batch.run_id)
         for group in batch.groups
-        if any(column.metric == metric for column in group.columns)
+        if metric in group.metrics
     ]
     return np.concatenate(groups)
 

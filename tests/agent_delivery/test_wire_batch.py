@@ -59,21 +59,21 @@ def test_what_breaks_the_contract_is_refused_by_name(make_batch: Make, changes: 
 
 
 def test_another_version_is_told_apart(make_batch: Make) -> None:
-    with pytest.raises(wire.WireVersionError, match="version 2"):
-        wire.decode_batch(broken(make_batch(), version=2))
+    with pytest.raises(wire.WireVersionError, match="version 3"):
+        wire.decode_batch(broken(make_batch(), version=3))
 
 
 @pytest.mark.parametrize("metric", ["gpu_made_up_ratio", "cpu_busy_cores"])
 def test_a_metric_that_the_entity_cannot_have_is_refused(make_batch: Make, metric: str) -> None:
     batch = make_batch()
-    batch.groups[0].columns[0].metric = metric
+    batch.groups[0].metrics[0] = metric
     with pytest.raises(wire.WireError, match=metric):
         wire.decode_batch(wire.encode(batch))
 
 
 def test_a_column_twice_is_refused(make_batch: Make) -> None:
     batch = make_batch()
-    batch.groups[0].columns *= 2
+    batch.groups[0].metrics *= 2
     with pytest.raises(wire.WireError, match="twice"):
         wire.decode_batch(wire.encode(batch))
 
@@ -86,8 +86,7 @@ def test_times_outside_the_span_are_refused(make_batch: Make) -> None:
 
 def test_too_many_announced_values_are_refused_before_any_is_decoded(make_batch: Make) -> None:
     batch = make_batch()
-    column = batch.groups[0].columns[0]
-    bomb = wire.Group(entity="gpu:GPU-a", count=wire.MAX_POINTS_PER_GROUP, times=b"", columns=[column])
+    bomb = msgspec.structs.replace(batch.groups[0], count=wire.MAX_POINTS_PER_GROUP)
     batch.groups = [bomb] * (wire.MAX_VALUES_PER_BATCH // wire.MAX_POINTS_PER_GROUP + 1)
     with pytest.raises(wire.WireError, match="values announced"):
         wire.decode_batch(wire.encode(batch))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pcodec import ChunkConfig, standalone
 
 from gapscope_agent import wire
+from gapscope_agent.derive.table import DerivedGroup
 
 TIMES = 1_800_000_000_000_000_000 + np.arange(50, dtype=np.int64) * 100_000_000
 
@@ -22,8 +23,15 @@ def packed(values: Sequence[int] | npt.NDArray[np.int64]) -> bytes:
 
 def group(data: bytes, count: int, missing: list[wire.MissingRun] | None = None) -> wire.Group:
     times = packed(TIMES[:count]) if count <= TIMES.size else packed(np.arange(count))
-    column = wire.Column(metric="gpu_power_watts", data=data, missing=missing or [])
-    return wire.Group(entity="gpu:x", count=count, times=times, columns=[column])
+    runs = {0: missing} if missing else {}
+    return wire.Group(
+        entities=["gpu:x"], metrics=["gpu_power_watts"], count=count, times=times, data=data, missing=runs
+    )
+
+
+def back(made: wire.Group) -> wire.DecodedGroup:
+    [decoded] = wire.decode_group(made)
+    return decoded
 
 
 @given(
@@ -35,7 +43,7 @@ def test_values_come_back_within_half_a_quantum_and_nan_as_missing(values: list[
     from gapscope_agent.catalog import BY_NAME
 
     column = np.array(values)
-    decoded = wire.decode_group(wire.encode_group("gpu:x", TIMES[: column.size], {metric: column}))
+    decoded = back(wire.encode_group("gpu:x", TIMES[: column.size], {metric: column}))
     out = decoded.values[metric]
     assert np.array_equal(decoded.times, TIMES[: column.size])
     assert np.array_equal(np.isnan(out), np.isnan(column))
@@ -46,7 +54,7 @@ def test_values_come_back_within_half_a_quantum_and_nan_as_missing(values: list[
 def test_reasons_of_missing_values_come_back_as_runs() -> None:
     column = np.array([np.nan, np.nan, 3.0, np.nan, np.inf, 5.0])
     reasons = {"gpu_power_watts": {0: "first_reading", 1: "first_reading", 3: "no_number"}}
-    decoded = wire.decode_group(wire.encode_group("gpu:x", TIMES[:6], {"gpu_power_watts": column}, reasons))
+    decoded = back(wire.encode_group("gpu:x", TIMES[:6], {"gpu_power_watts": column}, reasons))
     assert decoded.missing["gpu_power_watts"] == [
         wire.MissingRun(0, 2, "first_reading"),
         wire.MissingRun(3, 1, "no_number"),
@@ -58,7 +66,34 @@ def test_reasons_of_missing_values_come_back_as_runs() -> None:
 def test_only_wanted_columns_are_decoded() -> None:
     column = np.ones(50)
     both = wire.encode_group("gpu:x", TIMES, {"gpu_power_watts": column, "gpu_sm_active_ratio": column})
-    assert set(wire.decode_group(both, {"gpu_sm_active_ratio"}).values) == {"gpu_sm_active_ratio"}
+    [decoded] = wire.decode_group(both, {"gpu_sm_active_ratio"})
+    assert set(decoded.values) == {"gpu_sm_active_ratio"}
+    assert wire.decode_group(both, None, lambda entity: entity == "gpu:y") == []
+
+
+def test_entities_with_the_same_moments_and_metrics_share_a_group() -> None:
+    rng = np.random.default_rng(5)
+    parts = [
+        DerivedGroup(f"core:{n}", TIMES, {"cpu_core_busy_ratio": np.round(rng.uniform(0, 1, 50), 2)}, {})
+        for n in range(3)
+    ]
+    parts[1].values["cpu_core_busy_ratio"][7] = np.nan
+    parts.append(DerivedGroup("core:9", TIMES[:40], {"cpu_core_busy_ratio": np.zeros(40)}, {}))
+    groups = wire.encode_groups(parts)
+    assert [group.entities for group in groups] == [["core:0", "core:1", "core:2"], ["core:9"]]
+    decoded = [view for made in groups for view in wire.decode_group(made)]
+    for part, view in zip(parts, decoded, strict=True):
+        assert view.entity == part.entity
+        assert np.array_equal(view.times, part.times)
+        assert np.allclose(view.values["cpu_core_busy_ratio"], part.values["cpu_core_busy_ratio"], equal_nan=True)
+    assert decoded[1].missing == {"cpu_core_busy_ratio": [wire.MissingRun(7, 1, "no_value")]}
+
+
+def test_groups_are_split_below_the_wires_limit() -> None:
+    times = np.arange(wire.MAX_POINTS_PER_GROUP, dtype=np.int64)
+    column = {"cpu_core_busy_ratio": np.zeros(times.size)}
+    groups = wire.encode_groups(DerivedGroup(f"core:{n}", times, column, {}) for n in range(120))
+    assert [len(group.entities) for group in groups] == [50, 50, 20]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +133,17 @@ def test_missing_runs_outside_the_column_or_over_each_other_are_refused(runs: li
 
 @pytest.mark.parametrize("times", [[1, 1], [2, 1], [-5, 3], [-(1 << 63), (1 << 63) - 1]])
 def test_times_that_do_not_ascend_are_refused(times: list[int]) -> None:
+    made = group(packed([1, 2]), 2)
+    made.times = packed(times)
     with pytest.raises(wire.WireError, match="ascend"):
-        wire.decode_group(wire.Group(entity="gpu:x", count=2, times=packed(times), columns=[]))
+        wire.decode_group(made)
+
+
+def test_missing_runs_of_a_row_that_is_not_there_are_refused() -> None:
+    made = group(packed(range(50)), 50)
+    made.missing = {1: [wire.MissingRun(0, 1, "x")]}
+    with pytest.raises(wire.WireError, match="row 1 of 1"):
+        wire.decode_group(made)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=5))
@@ -109,7 +153,7 @@ def test_flipped_bytes_give_an_error_or_numbers_in_range(flips: list[tuple[int, 
     for position, byte in flips:
         data[position % len(data)] = byte
     try:
-        decoded = wire.decode_group(group(bytes(data), 50))
+        decoded = back(group(bytes(data), 50))
     except wire.WireError:
         return
     values = decoded.values["gpu_power_watts"]

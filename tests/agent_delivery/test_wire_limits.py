@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gapscope_agent.wire import Batch, Entity, WireError, validate_batch
+from gapscope_agent.wire import WIRE_VERSION, Batch, Entity, WireError, validate_batch
 
 
 def batch(entity: Entity) -> Batch:
     return Batch(
-        version=1,
+        version=WIRE_VERSION,
         host="h",
         run_id="0123456789abcdef0123456789abcdef",
         sequence=0,

@@ -14,7 +14,7 @@ from pcodec import ChunkConfig, standalone
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-from gapscope_agent.wire import MAX_BATCH_BYTES, MEDIA_TYPE, Batch, Column, Event, encode
+from gapscope_agent.wire import MAX_BATCH_BYTES, MEDIA_TYPE, Batch, Event, encode
 from gapscope_backend.services import access
 from gapscope_backend.store.models import Entity, Host, HostLatest, IngestHot
 from gapscope_backend.store.models import Event as EventRow
@@ -76,7 +76,7 @@ def bomb_column(batch: Batch) -> bytes:
     """A few kB that claim 50 million values, announced as 50."""
     data = bytes(standalone.simple_compress(np.zeros(50_000_000, dtype=np.int64), ChunkConfig()))
     assert len(data) < 100_000
-    batch.groups[0].columns[0] = Column("gpu_graphics_active_ratio", data)
+    batch.groups[0].data = data
     return encode(batch)
 
 
@@ -86,7 +86,7 @@ def huge_count(batch: Batch) -> bytes:
 
 
 def wrong_metric(batch: Batch) -> bytes:
-    batch.groups[0].columns[0].metric = "gpu_nonsense"
+    batch.groups[0].metrics[0] = "gpu_nonsense"
     return encode(batch)
 
 
@@ -96,7 +96,7 @@ def outside_span(batch: Batch) -> bytes:
 
 
 def cut_column(batch: Batch) -> bytes:
-    batch.groups[0].columns[1].data = batch.groups[0].columns[1].data[:-3]
+    batch.groups[0].data = batch.groups[0].data[:-3]
     return encode(batch)
 
 

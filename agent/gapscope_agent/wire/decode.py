@@ -8,7 +8,7 @@ import re
 import msgspec
 
 from gapscope_agent.catalog import BY_NAME, METRICS
-from gapscope_agent.wire.columns import DecodedGroup, decode_group
+from gapscope_agent.wire.columns import DecodedGroup, Matrix, decode_matrix
 from gapscope_agent.wire.errors import WireError, WireVersionError
 from gapscope_agent.wire.messages import (
     HOST_PATTERN,
@@ -72,15 +72,15 @@ def decode_live_frame(payload: bytes) -> LiveFrame:
 
 
 def decode_groups(batch: Batch) -> list[DecodedGroup]:
-    """Every group as numbers, checked to the last value, timestamps within the batch's span."""
-    return [decode_batch_group(batch, group) for group in batch.groups]
+    """Every series as numbers, by entity, checked to the last value, timestamps within the batch's span."""
+    return [view for group in batch.groups for view in decode_batch_matrix(batch, group).views(None, None)]
 
 
-def decode_batch_group(batch: Batch, group: Group) -> DecodedGroup:
+def decode_batch_matrix(batch: Batch, group: Group) -> Matrix:
     """One group of a batch as numbers; its timestamps must lie in [start_ns, end_ns)."""
-    decoded = decode_group(group)
+    decoded = decode_matrix(group)
     if decoded.times[0] < batch.start_ns or decoded.times[-1] >= batch.end_ns:
-        raise WireError(f"group {group.entity}: times leave the batch's span {batch.start_ns}..{batch.end_ns}")
+        raise WireError(f"group {group.entities[0]}: times leave the batch's span {batch.start_ns}..{batch.end_ns}")
     return decoded
 
 
@@ -113,7 +113,7 @@ def _check_entities(batch: Batch) -> None:
 def _check_groups(batch: Batch) -> None:
     if len(batch.groups) > MAX_GROUPS:
         raise WireError(f"{len(batch.groups)} groups; at most {MAX_GROUPS} fit into a batch")
-    columns = sum(len(group.columns) for group in batch.groups)
+    columns = sum(group.rows for group in batch.groups)
     if columns > MAX_COLUMNS:
         raise WireError(f"{columns} columns; at most {MAX_COLUMNS} fit into a batch")
     values = count_values(batch)
@@ -125,19 +125,19 @@ def _check_groups(batch: Batch) -> None:
 
 def count_values(batch: Batch) -> int:
     """Values of a batch as the accounting counts them: positions of all columns, those with no value included."""
-    return sum(group.count * len(group.columns) for group in batch.groups)
+    return sum(group.count * group.rows for group in batch.groups)
 
 
 def _check_columns(group: Group) -> None:
-    kind = _kind(group.entity)
-    seen: set[str] = set()
-    for column in group.columns:
-        metric = BY_NAME.get(column.metric)
-        if metric is None or metric.entity != kind:
-            raise WireError(f"group {group.entity}: no metric {column.metric[:80]!r} of a {kind} in the catalogue")
-        if column.metric in seen:
-            raise WireError(f"group {group.entity}: column {column.metric} stands twice")
-        seen.add(column.metric)
+    kinds = {_kind(entity) for entity in group.entities}
+    if len(set(group.entities)) < len(group.entities):
+        raise WireError(f"group {group.entities[0]}: an entity stands twice")
+    if len(set(group.metrics)) < len(group.metrics):
+        raise WireError(f"group {group.entities[0]}: a column stands twice")
+    for name in group.metrics:
+        metric = BY_NAME.get(name)
+        if metric is None or kinds != {metric.entity}:
+            raise WireError(f"group {group.entities[0]}: no metric {name[:80]!r} of its kind in the catalogue")
 
 
 def _kind(key: str) -> str:

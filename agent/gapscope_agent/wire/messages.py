@@ -2,7 +2,8 @@
 
 A batch is one host's columns over about 5 s. Its identity is (host, run_id, sequence): sending it twice stores it
 once. Values are integers, ``round(value / quantum)`` with the quantum of the metric's catalogue entry, compressed by
-pcodec; positions with no value repeat a neighbour and are named in ``missing`` with a reason. The limits written
+pcodec, all series that share timestamps in one go: a call a series would cost more than the decoding; positions with
+no value repeat a neighbour and are named in ``missing`` with a reason. The limits written
 into the types are checked by msgspec while it decodes, before a list is allocated.
 """
 
@@ -13,12 +14,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-WIRE_VERSION = 1
+WIRE_VERSION = 2
 MEDIA_TYPE = "application/vnd.gapscope.batch+msgpack"
 MAX_BATCH_BYTES = 8 * 1024 * 1024
 MAX_GROUPS = 20_000
 MAX_COLUMNS = 200_000
 MAX_POINTS_PER_GROUP = 20_000
+MAX_VALUES_PER_GROUP = 1_000_000
 MAX_VALUES_PER_BATCH = 5_000_000
 MAX_STACK_SAMPLES = 200_000
 MAX_STACK_DEPTH = 1_000
@@ -47,21 +49,26 @@ class MissingRun(msgspec.Struct, array_like=True):
     reason: Name
 
 
-class Column(msgspec.Struct):
-    """One metric of a group: pcodec int64, ``count`` of the group values, in quanta of the catalogue."""
-
-    metric: Name
-    data: bytes
-    missing: Annotated[list[MissingRun], Meta(max_length=MAX_POINTS_PER_GROUP)] = []
-
-
 class Group(msgspec.Struct):
-    """Columns of one entity that share timestamps. ``times``: pcodec int64, ns since the epoch, ascending."""
+    """Series that share timestamps: each of ``metrics`` of each of ``entities``, as one matrix.
 
-    entity: Name
+    ``times``: pcodec int64[count], ns since the epoch, ascending. ``data``: pcodec int64[rows x count], row after row,
+    in quanta of the catalogue; row ``entity * len(metrics) + metric``. ``missing``: by row, where it has no value.
+    """
+
+    entities: Annotated[list[Name], Meta(min_length=1, max_length=MAX_GROUPS)]
+    metrics: Annotated[list[Name], Meta(min_length=1, max_length=1000)]
     count: Annotated[int, Meta(ge=1, le=MAX_POINTS_PER_GROUP)]
     times: bytes
-    columns: Annotated[list[Column], Meta(max_length=1000)]
+    data: bytes
+    missing: Annotated[
+        dict[Id, Annotated[list[MissingRun], Meta(max_length=MAX_POINTS_PER_GROUP)]], Meta(max_length=MAX_COLUMNS)
+    ] = {}
+
+    @property
+    def rows(self) -> int:
+        """Series in the group."""
+        return len(self.entities) * len(self.metrics)
 
 
 class Entity(msgspec.Struct):

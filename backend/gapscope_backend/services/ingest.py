@@ -17,7 +17,7 @@ from gapscope_agent.wire import (
     WireError,
     WireVersionError,
     decode_batch,
-    decode_batch_group,
+    decode_batch_matrix,
 )
 from gapscope_backend.errors import (
     ForbiddenError,
@@ -55,7 +55,7 @@ def check(body: bytes, encoding: str, host_pattern: str, now_ns: int) -> Checked
     try:
         batch = decode_batch(payload)
         _check_sender(batch, host_pattern, now_ns)
-        latest = collect_latest(decode_batch_group(batch, group) for group in batch.groups)
+        latest = collect_latest(decode_batch_matrix(batch, group) for group in batch.groups)
     except WireVersionError as error:
         raise UpgradeRequiredError(str(error), "version") from error
     except WireError as error:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cache
 
 import msgspec
-import numpy as np
 
 from gapscope_agent.catalog import BY_NAME
-from gapscope_agent.wire import DecodedGroup
+from gapscope_agent.wire import Matrix
 
 Point = tuple[int, float | None]
 Latest = dict[str, dict[str, Point]]
@@ -30,23 +30,34 @@ def encode_latest(latest: Latest) -> bytes:
     return msgspec.msgpack.encode(latest)
 
 
-def latest_of_group(group: DecodedGroup) -> dict[str, Point]:
-    """The last sample of each column; it stays None where that sample is missing."""
-    time = int(group.times[-1])
-    points = ((metric, float(values[-1])) for metric, values in group.values.items())
-    return {metric: (time, None if np.isnan(value) else round(value, decimals_of(metric))) for metric, value in points}
+def latest_of_matrix(matrix: Matrix) -> Latest:
+    """The last sample of each series; it stays None where that sample is missing."""
+    time, last = int(matrix.times[-1]), matrix.times.size
+    absent = {row for row, runs in matrix.missing.items() if runs and runs[-1].start + runs[-1].count == last}
+    rounding = [(name, BY_NAME[name].quantum, decimals_of(name)) for name in matrix.metrics]
+    quanta = matrix.quanta[:, -1].tolist()
+    out: Latest = {}
+    for number, entity in enumerate(matrix.entities):
+        first = number * len(rounding)
+        out[entity] = {
+            name: (time, None if first + at in absent else round(quanta[first + at] * quantum, decimals))
+            for at, (name, quantum, decimals) in enumerate(rounding)
+        }
+    return out
 
 
+@cache
 def decimals_of(metric: str) -> int:
     """Decimals down to a tenth of the metric's quantum; what lies below is noise of the arithmetic."""
     return max(0, 1 - math.floor(math.log10(BY_NAME[metric].quantum)))
 
 
-def collect_latest(groups: Iterable[DecodedGroup]) -> Latest:
+def collect_latest(matrices: Iterable[Matrix]) -> Latest:
     """Newest values over all groups; an entity may have several groups of different periods."""
     out: Latest = {}
-    for group in groups:
-        _lay_over(out.setdefault(group.entity, {}), latest_of_group(group))
+    for matrix in matrices:
+        for entity, points in latest_of_matrix(matrix).items():
+            _lay_over(out.setdefault(entity, {}), points)
     return out
 
 

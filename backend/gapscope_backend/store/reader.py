@@ -100,10 +100,11 @@ def _decode_series(page: Sequence[Packed], selection: Selection) -> SeriesPage:
 def _decode_groups(groups: Iterable[Group], selection: Selection) -> list[DecodedGroup]:
     metrics = selection.metrics or None
     return [
-        decode_group(group, metrics)
+        view
         for group in groups
-        if selection.takes_entity(group.entity)
-        and (metrics is None or any(column.metric in metrics for column in group.columns))
+        if (metrics is None or not metrics.isdisjoint(group.metrics))
+        and any(map(selection.takes_entity, group.entities))
+        for view in decode_group(group, metrics, selection.takes_entity)
     ]
 
 
