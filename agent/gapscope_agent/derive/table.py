@@ -32,6 +32,10 @@ class DerivedGroup:
     reasons: dict[str, dict[int, str]]
 
 
+TIME_QUANTUM_NS = 100_000
+"""0.1 ms: a thousandth of the shortest cell. Finer digits of a timestamp cost 2 bytes a moment and say nothing."""
+
+
 class Table:
     """Rows of ``entity``, appended one at a time."""
 
@@ -48,7 +52,11 @@ class Table:
         self._reasons: dict[str, dict[int, str]] = {}
 
     def append(self, t: int, values: Mapping[str, float], reasons: Mapping[str, str] | None = None) -> bool:
-        """Add a row at ``t`` (ns); a NaN is missing for ``reasons[metric]``. False when the row repeats a time."""
+        """Add a row at ``t`` (ns); a NaN is missing for ``reasons[metric]``. False when the row repeats a time.
+
+        The time is kept to TIME_QUANTUM_NS: the sampler's own jitter is larger, and its noise would be stored with it.
+        """
+        t -= t % TIME_QUANTUM_NS
         if self.last_t is not None and t <= self.last_t:
             if t > self.last_t - CLOCK_STEP_NS:
                 return False
