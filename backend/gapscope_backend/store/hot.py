@@ -45,7 +45,7 @@ async def store_batch(database: Database, checked: CheckedBatch, now_ns: int) ->
     """Store a batch in one transaction. Returns False, having changed nothing but "last seen", for a duplicate."""
     batch = checked.batch
     async with database.write() as session:
-        host = await _host_row(session, batch, now_ns)
+        host = await _host_row(session, database.dialect, batch, now_ns)
         row = {
             "host_id": host.id,
             "run_id": batch.run_id,
@@ -68,24 +68,26 @@ async def store_batch(database: Database, checked: CheckedBatch, now_ns: int) ->
     return True
 
 
-async def _host_row(session: AsyncSession, batch: Batch, now_ns: int) -> Host:
-    host = await session.scalar(select(Host).where(Host.name == batch.host))
-    if host is None:
-        host = Host(
-            name=batch.host,
-            recorded=batch.recorded,
-            agent_version=batch.agent_version,
-            labels={},
-            accounting={},
-            has_stacks=False,
-            first_seen_ns=now_ns,
-            last_seen_ns=now_ns,
-            first_data_ns=batch.start_ns,
-            last_data_ns=batch.end_ns,
-        )
-        session.add(host)
-        await session.flush()
-    return host
+async def _host_row(session: AsyncSession, dialect: str, batch: Batch, now_ns: int) -> Host:
+    """The host's row, made where there is none, and locked: batches of one host are stored one after the other."""
+    query = select(Host).where(Host.name == batch.host).with_for_update(key_share=True)
+    host: Host | None = await session.scalar(query)
+    if host is not None:
+        return host
+    new = insert(dialect, Host).values(
+        name=batch.host,
+        recorded=batch.recorded,
+        agent_version=batch.agent_version,
+        labels={},
+        accounting={},
+        has_stacks=False,
+        first_seen_ns=now_ns,
+        last_seen_ns=now_ns,
+        first_data_ns=batch.start_ns,
+        last_data_ns=batch.end_ns,
+    )
+    await session.execute(new.on_conflict_do_nothing(index_elements=["name"]))
+    return (await session.scalars(query)).one()
 
 
 def _renew_host(host: Host, batch: Batch) -> None:
