@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from gapscope_backend.analysis.window import Window
 from gapscope_backend.api.app import create_app
 from gapscope_backend.api.config import ServerConfig
 from gapscope_backend.services import access
-from gapscope_backend.store.database import Database, connect, open_database, sqlite_url
+from gapscope_backend.store.database import Database
 from tests.backend.batches import BatchMaker, Clock, fake_verdict
 from tests.backend.running import Backend
 
@@ -30,26 +28,6 @@ def clock() -> Clock:
 @pytest.fixture
 def maker() -> BatchMaker:
     return BatchMaker()
-
-
-@pytest.fixture(scope="session")
-def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database file with the newest schema; copying it is cheaper than migrating anew for each test."""
-    path = tmp_path_factory.mktemp("schema") / "gapscope.db"
-
-    async def make() -> None:
-        await (await open_database(sqlite_url(path))).close()
-
-    asyncio.run(make())
-    return path
-
-
-@pytest.fixture
-async def database(tmp_path: Path, empty_file: Path) -> AsyncIterator[Database]:
-    shutil.copy(empty_file, tmp_path / "gapscope.db")
-    opened = connect(sqlite_url(tmp_path / "gapscope.db"))
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

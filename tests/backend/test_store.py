@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from gapscope_backend.store.retention import ROWS_PER_TRANSACTION, delete_old
 from tests.backend.batches import GPU, NOW, SECOND, TICK, BatchMaker, group
 
 HOUR = 3600 * SECOND
+pytestmark = pytest.mark.both_engines
 
 
 def small(maker: BatchMaker, start: int, entity: str = GPU) -> Batch:
@@ -45,8 +47,8 @@ async def test_models_and_migrations_agree(database: Database) -> None:
         await connection.run_sync(check)
 
 
-async def test_the_migration_can_be_taken_back(tmp_path: Path) -> None:
-    database = await open_database(sqlite_url(tmp_path / "x.db"))
+async def test_the_migration_can_be_taken_back(new_database: Callable[[], str]) -> None:
+    database = await open_database(new_database())
 
     def downgrade(connection: Connection) -> list[str]:
         command.downgrade(migration_config(connection), "base")
@@ -64,14 +66,6 @@ def test_every_per_host_key_begins_with_the_host() -> None:
         assert next(iter(table.primary_key.columns)).name == "host_id", table.name
 
 
-async def test_sqlite_runs_as_an_acknowledgement_needs(database: Database) -> None:
-    async with database.read() as session:
-        pragmas = {
-            name: (await session.execute(text(f"PRAGMA {name}"))).scalar() for name in ("journal_mode", "synchronous")
-        }
-    assert pragmas == {"journal_mode": "wal", "synchronous": 2}
-
-
 async def test_an_unusable_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "gapscope.db"
     path.write_bytes(b"this is no database, and long enough to be looked at" * 100)
@@ -79,11 +73,11 @@ async def test_an_unusable_database_is_named(tmp_path: Path) -> None:
         await open_database(sqlite_url(path))
 
 
-async def test_a_database_of_a_newer_program_is_refused(database: Database, tmp_path: Path) -> None:
+async def test_a_database_of_a_newer_program_is_refused(database: Database, database_url: str) -> None:
     async with database.write() as session:
         await session.execute(text("UPDATE alembic_version SET version_num = '29991231_0001'"))
     with pytest.raises(StoreError, match="29991231_0001"):
-        await open_database(sqlite_url(tmp_path / "gapscope.db"))
+        await open_database(database_url)
 
 
 async def test_a_failed_write_leaves_nothing(database: Database) -> None:
@@ -98,8 +92,8 @@ async def test_a_failed_write_leaves_nothing(database: Database) -> None:
     assert await count(database, LoginToken) == 0
 
 
-async def test_two_processes_write_at_once(database: Database, tmp_path: Path) -> None:
-    other = connect(sqlite_url(tmp_path / "gapscope.db"))
+async def test_two_processes_write_at_once(database: Database, database_url: str) -> None:
+    other = connect(database_url)
     await asyncio.gather(
         *(access.create_login(database, NOW) for _ in range(10)), *(access.create_login(other, NOW) for _ in range(10))
     )

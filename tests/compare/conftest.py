@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.backend.conftest import analyse, backend, clock, database, empty_file, maker
+from tests.backend.conftest import analyse, backend, clock, maker
 
-__all__ = ["analyse", "backend", "clock", "database", "empty_file", "maker"]
+__all__ = ["analyse", "backend", "clock", "maker"]

@@ -3,6 +3,7 @@
 Contract: ``read()`` gives a snapshot, ``write()`` one transaction that is committed when the block ends without an
 error and rolled back otherwise. SQLite has one writer; ``write()`` queues for it within the process and takes the
 file's write lock at once (BEGIN IMMEDIATE), so that no transaction fails half-way because it began as a reader.
+PostgreSQL's writers run side by side and lock the rows that they change.
 """
 
 from __future__ import annotations
@@ -10,35 +11,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from importlib.resources import files
-from pathlib import Path
-from typing import Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 
-from alembic import command
-from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import Connection, event
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
 from gapscope_backend.errors import BusyError, StoreError
+from gapscope_backend.store.engine import POSTGRESQL, WRITES, create_engine, shown_url, sqlite_url
+from gapscope_backend.store.schema import migration_config, upgrade
 
-_WRITE_OPTION = "gapscope_write"
+__all__ = ["Database", "connect", "migration_config", "open_database", "shown_url", "sqlite_url"]
 
 log = logging.getLogger(__name__)
-
-# An acknowledgement means committed and the agent then forgets the batch, so a commit must survive a power cut:
-# synchronous=FULL (WAL with NORMAL may lose the last commits then). One batch a host every 5 s makes that cheap.
-_SQLITE_PRAGMAS = (
-    "PRAGMA journal_mode=WAL",
-    "PRAGMA synchronous=FULL",
-    "PRAGMA busy_timeout=10000",
-    "PRAGMA foreign_keys=ON",
-)
-
 
 SAMPLE_READERS = 4
 """Of the pool's fifteen connections; more would only share the same cores."""
@@ -50,10 +36,14 @@ class Database:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
-        self._reader = async_sessionmaker(engine, expire_on_commit=False)
-        self._writer_engine = engine.execution_options(**{_WRITE_OPTION: True})
+        self._writer_engine = engine.execution_options(**{WRITES: True})
         self._writer = async_sessionmaker(self._writer_engine, expire_on_commit=False)
-        self._write_lock = asyncio.Lock()
+        self._write_lock: AbstractAsyncContextManager[object] = asyncio.Lock()
+        reader = engine
+        if self.dialect == POSTGRESQL:
+            self._write_lock = nullcontext()
+            reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._reader = async_sessionmaker(reader, expire_on_commit=False)
         self._sample_slots = asyncio.Semaphore(SAMPLE_READERS)
         self._sample_waiters = 0
 
@@ -96,9 +86,9 @@ class Database:
                 yield session
 
     async def upgrade(self) -> None:
-        """Bring the schema to its newest version."""
+        """Bring the schema to its newest version; several processes may do so at once."""
         async with self._write_lock, self._writer_engine.begin() as connection:
-            await connection.run_sync(_upgrade)
+            await connection.run_sync(upgrade)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -107,26 +97,13 @@ class Database:
 
 @contextmanager
 def _failures_named() -> Iterator[None]:
-    """A full disk or a lock held too long passes: the request fails with what a client may retry on."""
+    """What passes fails with what a client may retry on: a full disk, a lock held too long, a connection lost, a
+    deadlock, a server that starts or stops (InternalError: it has become read-only)."""
     try:
         yield
-    except (OperationalError, PoolTimeoutError) as error:
+    except (OperationalError, InterfaceError, InternalError, PoolTimeoutError) as error:
         log.exception("the database failed")
         raise BusyError("the database cannot be used now; nothing was stored, the server's log says why") from error
-
-
-def sqlite_url(path: Path) -> str:
-    """Address of an SQLite database in a file."""
-    return f"sqlite+aiosqlite:///{path}"
-
-
-def migration_config(connection: Connection) -> Config:
-    """Alembic's configuration for the versions inside the installed package, on an open connection."""
-    config = Config()
-    config.set_main_option("script_location", str(files("gapscope_migrations")).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
-    return config
 
 
 async def open_database(url: str) -> Database:
@@ -139,11 +116,11 @@ async def open_database(url: str) -> Database:
         await database.upgrade()
     except CommandError as error:
         await database.close()
-        raise StoreError(f"{_shown(url)} was written by a newer Gapscope ({error}); upgrade this one") from error
+        raise StoreError(f"{shown_url(url)} was written by a newer Gapscope ({error}); upgrade this one") from error
     except (SQLAlchemyError, OSError) as error:
         await database.close()
         cause = error.orig if isinstance(error, DBAPIError) else error
-        raise StoreError(f"cannot open the database {_shown(url)}: {cause}") from error
+        raise StoreError(f"cannot open the database {shown_url(url)}: {cause}") from error
     except Exception:
         await database.close()
         raise
@@ -152,38 +129,4 @@ async def open_database(url: str) -> Database:
 
 def connect(url: str) -> Database:
     """The database at ``url`` as it is, its schema untouched; connections open on first use."""
-    return Database(_create_engine(url))
-
-
-def _shown(url: str) -> str:
-    """The address without its password."""
-    return make_url(url).render_as_string(hide_password=True)
-
-
-def _create_engine(url: str) -> AsyncEngine:
-    parsed = make_url(url)
-    if parsed.get_backend_name() != "sqlite":
-        return create_async_engine(parsed, pool_pre_ping=True)
-    if parsed.database and parsed.database != ":memory:":
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    engine = create_async_engine(parsed)
-    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
-    event.listen(engine.sync_engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # the driver starts no transactions of its own; _begin_sqlite does
-    cursor = connection.cursor()
-    for pragma in _SQLITE_PRAGMAS:
-        cursor.execute(pragma)
-    cursor.close()
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITE_OPTION, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _upgrade(connection: Connection) -> None:
-    command.upgrade(migration_config(connection), "head")
+    return Database(create_engine(url))

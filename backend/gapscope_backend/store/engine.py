@@ -1,0 +1,122 @@
+"""Engines: addresses of databases, and connections set up as the store needs them.
+
+SQLite is a file with one writer at a time; PostgreSQL (psycopg 3, with or without Citus) takes any number of processes.
+A password may stand in the address, in PGPASSWORD or in a pgpass file; it is shown nowhere.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from gapscope_backend.errors import StoreError
+
+WRITES = "gapscope_write"
+"""Execution option of the engine whose transactions write."""
+
+POSTGRESQL = "postgresql"
+SQLITE = "sqlite"
+_DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "postgres": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
+
+# An acknowledgement means committed and the agent then forgets the batch, so a commit must survive a power cut:
+# synchronous=FULL (WAL with NORMAL may lose the last commits then). One batch a host every 5 s makes that cheap.
+_SQLITE_PRAGMAS = (
+    "PRAGMA busy_timeout=10000",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+)
+
+# A client that went away, a lock that is never given back or a query gone wrong must not hold a connection for good.
+# Plans here are short; compiling them (jit) costs more than it saves.
+_POSTGRESQL_SETTINGS = {
+    "statement_timeout": "60s",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "60s",
+    "jit": "off",
+}
+CONNECTIONS = 10
+"""Kept open to PostgreSQL by each process; ``MORE_CONNECTIONS`` more are opened at a peak."""
+MORE_CONNECTIONS = 5
+CONNECT_SECONDS = 10
+
+
+def sqlite_url(path: Path) -> str:
+    """Address of an SQLite database in a file."""
+    return f"sqlite+aiosqlite:///{path}"
+
+
+def parse_url(url: str) -> URL:
+    """A database address with the driver that is used. Raises StoreError for one that is none."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise StoreError("the database address is none; want postgresql://USER@HOST/NAME or sqlite:///FILE") from error
+    driver = _DRIVERS.get(parsed.drivername)
+    if driver is None:
+        raise StoreError(f"{parsed.drivername} is no database for Gapscope; want postgresql://... or sqlite:///FILE")
+    return parsed.set(drivername=driver)
+
+
+def shown_url(url: str) -> str:
+    """The address without its password."""
+    parsed = parse_url(url)
+    if "password" in parsed.query:
+        parsed = parsed.update_query_dict({"password": "***"})
+    return parsed.render_as_string(hide_password=True)
+
+
+def create_engine(url: str) -> AsyncEngine:
+    """An engine on the database at ``url``; connections open on first use."""
+    parsed = parse_url(url)
+    return _postgresql(parsed) if parsed.get_backend_name() == POSTGRESQL else _sqlite(parsed)
+
+
+def _postgresql(url: URL) -> AsyncEngine:
+    given = url.query.get("options", "")
+    own = " ".join(f"-c {name}={value}" for name, value in _POSTGRESQL_SETTINGS.items())
+    arguments = {
+        "options": f"{own} {given if isinstance(given, str) else ' '.join(given)}".strip(),
+        "connect_timeout": CONNECT_SECONDS,
+        "application_name": "gapscope",
+    }
+    return create_async_engine(
+        url.difference_update_query(["options"]),
+        connect_args={name: value for name, value in arguments.items() if name not in url.query or name == "options"},
+        pool_pre_ping=True,
+        pool_size=CONNECTIONS,
+        max_overflow=MORE_CONNECTIONS,
+    )
+
+
+def _sqlite(url: URL) -> AsyncEngine:
+    if url.database and url.database != ":memory:":
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = create_async_engine(url)
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver starts no transactions of its own; _begin_sqlite does
+    cursor = connection.cursor()
+    for pragma in _SQLITE_PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
