@@ -22,7 +22,7 @@ Known = dict[str, tuple[dict[str, str], int]]
 async def store_entities(session: AsyncSession, host_id: int, batch: Batch) -> None:
     """Lay what a batch tells of its entities over what is stored; a late batch fills in, it replaces nothing."""
     told = {entity.key: entity.labels for entity in batch.entities}
-    keys = sorted(told.keys().union(*(group.entities for group in batch.groups)))
+    keys = sorted(set(told).union(*(group.entities for group in batch.groups)))
     known = await _load(session, host_id, keys)
     session.add_all(
         Entity(
