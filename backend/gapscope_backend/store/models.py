@@ -30,12 +30,18 @@ class Base(DeclarativeBase):
         dict[str, Any]: JSON,
         dict[str, str]: JSON,
         list[str]: JSON,
+        list[float]: JSON,
+        list[list[int]]: JSON,
         list[dict[str, Any]]: JSON,
     }
 
 
 class Host(Base):
-    """A host that an agent reports for. ``*_seen_ns`` is the server's clock, ``*_data_ns`` the data's own time."""
+    """A host that an agent reports for. ``*_seen_ns`` is the server's clock, ``*_data_ns`` the data's own time.
+
+    ``facts_digest`` is that of the entities and their labels in the newest batch, told to the entity table as seen until
+    ``facts_until_ns``. Samples before ``raw_from_ns`` are kept as they were taken only where a pin covers them.
+    """
 
     __tablename__ = "host"
 
@@ -50,6 +56,9 @@ class Host(Base):
     last_seen_ns: Mapped[int]
     first_data_ns: Mapped[int]
     last_data_ns: Mapped[int]
+    facts_digest: Mapped[bytes] = mapped_column(LargeBinary, server_default="")
+    facts_until_ns: Mapped[int] = mapped_column(server_default="0")
+    raw_from_ns: Mapped[int] = mapped_column(server_default="0")
 
 
 class Entity(Base):
@@ -255,3 +264,126 @@ class Work(Base):
     done_ns: Mapped[int | None]
 
     __table_args__ = (Index(None, "due_ns"),)
+
+
+class MetricSet(Base):
+    """Metrics that chunks name by number, with the quanta in which their integers count; the id follows from both."""
+
+    __tablename__ = "metric_set"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    names: Mapped[list[str]]
+    quanta: Mapped[list[float]]
+
+
+class Chunk(Base):
+    """Series of a group of entities over [t0, t1): samples (``tier`` 0), or buckets of ``tier`` seconds.
+
+    A sample that was acknowledged is in a hot batch or in one chunk of tier 0, never in both, never in neither; once it
+    is in a chunk it is counted in one chunk of each tier. Chunks of a tier may overlap: their buckets add up.
+    ``received_ns`` is that of the newest batch inside, ``revision`` counts the rewritings.
+    """
+
+    __tablename__ = "chunk"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    tier: Mapped[int] = mapped_column(Integer, primary_key=True)
+    t0_ns: Mapped[int] = mapped_column(primary_key=True)
+    t1_ns: Mapped[int] = mapped_column(primary_key=True)
+    group_id: Mapped[str] = mapped_column(String(512), primary_key=True)
+    received_ns: Mapped[int]
+    revision: Mapped[int]
+    samples: Mapped[int]
+    codec: Mapped[str] = mapped_column(String(16))
+    metric_set_id: Mapped[int] = mapped_column(ForeignKey("metric_set.id"))
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+    __table_args__ = (Index(None, "tier", "received_ns"),)
+
+
+class IngestRun(Base):
+    """Which batches of a run are in chunks: ranges [first, last] of their numbers, so that a late retry is harmless."""
+
+    __tablename__ = "ingest_run"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    run_id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    ranges: Mapped[list[list[int]]]
+    received_ns: Mapped[int]
+
+    __table_args__ = (Index(None, "received_ns"),)
+
+
+class Stack(Base):
+    """A Python stack, kept once a host: deflated msgpack of its frames, innermost first. The id follows from them."""
+
+    __tablename__ = "stack"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    frames: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class StackChunk(Base):
+    """Stack samples of a process over [t0, t1)."""
+
+    __tablename__ = "stack_chunk"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    t0_ns: Mapped[int] = mapped_column(primary_key=True)
+    t1_ns: Mapped[int] = mapped_column(primary_key=True)
+    process_id: Mapped[int] = mapped_column(primary_key=True)
+    received_ns: Mapped[int]
+    revision: Mapped[int]
+    samples: Mapped[int]
+    codec: Mapped[str] = mapped_column(String(16))
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+    __table_args__ = (Index(None, "received_ns"),)
+
+
+class DeviceMinute(Base):
+    """A GPU over a minute, in plain columns for SQL and dashboards; None where nothing was measured.
+
+    Ratios are 0..1. ``samples`` counts the samples of the active ratio; ``idle_ratio`` is the share of them below 0.1.
+    """
+
+    __tablename__ = "device_minute"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    device: Mapped[str] = mapped_column(String(512), primary_key=True)
+    minute_ns: Mapped[int] = mapped_column(primary_key=True)
+    received_ns: Mapped[int]
+    samples: Mapped[int]
+    active_mean_ratio: Mapped[float | None] = mapped_column(Double)
+    active_min_ratio: Mapped[float | None] = mapped_column(Double)
+    idle_ratio: Mapped[float | None] = mapped_column(Double)
+    utilization_mean_ratio: Mapped[float | None] = mapped_column(Double)
+    sm_active_mean_ratio: Mapped[float | None] = mapped_column(Double)
+    tensor_active_mean_ratio: Mapped[float | None] = mapped_column(Double)
+    dram_active_mean_ratio: Mapped[float | None] = mapped_column(Double)
+    power_mean_watts: Mapped[float | None] = mapped_column(Double)
+    power_max_watts: Mapped[float | None] = mapped_column(Double)
+    temperature_max_celsius: Mapped[float | None] = mapped_column(Double)
+    memory_used_max_bytes: Mapped[float | None] = mapped_column(Double)
+    pcie_rx_mean_bytes_per_second: Mapped[float | None] = mapped_column(Double)
+    pcie_tx_mean_bytes_per_second: Mapped[float | None] = mapped_column(Double)
+
+    __table_args__ = (Index(None, "minute_ns"), Index(None, "received_ns"))
+
+
+class Annotation(Base):
+    """What a person or a program noted at a time on a host: a deployment, a change of settings."""
+
+    __tablename__ = "annotation"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    start_ns: Mapped[int]
+    end_ns: Mapped[int]
+    kind: Mapped[str] = mapped_column(String(64))
+    text: Mapped[str]
+    made_ns: Mapped[int]
+    made_by: Mapped[str] = mapped_column(String(255))
+
+    __table_args__ = (Index(None, "host_id", "start_ns"),)

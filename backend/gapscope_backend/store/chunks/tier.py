@@ -1,0 +1,98 @@
+"""The bytes of a tier's chunk: buckets of a group of entities over an hour or a day.
+
+Kept as differences that are zero for a steady series: maximum less minimum, sum less minimum times count, and counts
+less those of the first series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from gapscope_agent.catalog import BY_NAME
+from gapscope_backend.errors import StoreError
+from gapscope_backend.store.chunks.packing import Packed, Reader, Writer
+from gapscope_backend.store.chunks.raw import RunsOf, assemble, take_apart
+from gapscope_backend.store.chunks.rollup import Rolled
+
+
+class RolledHead(msgspec.Struct, array_like=True):
+    """Buckets; ``rows`` holds entity and metric of each row one after the other, as numbers."""
+
+    count: int
+    rows: list[int]
+    times: Packed
+    first_counts: Packed
+    counts: Packed
+    minimum: Packed
+    spread: Packed
+    excess: Packed
+    idle: Packed
+    missing: list[RunsOf]
+
+
+class TierHead(msgspec.Struct, array_like=True):
+    """A chunk of a tier."""
+
+    entities: list[str]
+    parts: list[RolledHead]
+
+
+_DECODER = msgspec.msgpack.Decoder(TierHead)
+
+
+def encode_tier(parts: Sequence[Rolled], names: Sequence[str]) -> bytes:
+    """The bytes; ``names`` are the metrics of the chunk's metric set."""
+    numbers = {name: at for at, name in enumerate(names)}
+    entities: dict[str, int] = {}
+    writer = Writer()
+    heads = []
+    for part in parts:
+        first = part.counts[:1]
+        ratios = _ratio_rows(part.rows)
+        heads.append(
+            RolledHead(
+                count=part.times.size,
+                rows=[n for e, m in part.rows for n in (entities.setdefault(e, len(entities)), numbers[m])],
+                times=writer.pack(part.times[np.newaxis]),
+                first_counts=writer.pack(first),
+                counts=writer.pack(part.counts - first),
+                minimum=writer.pack(part.minimum),
+                spread=writer.pack(part.maximum - part.minimum),
+                excess=writer.pack(part.total - part.minimum * part.counts),
+                idle=writer.pack(part.idle[ratios]),
+                missing=[RunsOf(row, list(runs)) for row, runs in sorted(part.missing.items())],
+            )
+        )
+    return assemble(msgspec.msgpack.encode(TierHead(list(entities), heads)), writer)
+
+
+def decode_tier(data: bytes, names: Sequence[str]) -> list[Rolled]:
+    """The buckets. Raises StoreError for bytes that are no chunk."""
+    packed, reader = take_apart(data)
+    try:
+        head = _DECODER.decode(packed)
+    except msgspec.DecodeError as error:
+        raise StoreError(f"a chunk's head cannot be read ({error}); the database is damaged") from error
+    return [_decode(part, head.entities, names, reader) for part in head.parts]
+
+
+def _decode(part: RolledHead, entities: Sequence[str], names: Sequence[str], reader: Reader) -> Rolled:
+    pairs = zip(part.rows[::2], part.rows[1::2], strict=True)
+    rows = tuple((entities[entity], names[metric]) for entity, metric in pairs)
+    times = reader.unpack(part.times, part.count)[0]
+    first = reader.unpack(part.first_counts, part.count)
+    counts = reader.unpack(part.counts, part.count) + first
+    minimum = reader.unpack(part.minimum, part.count)
+    maximum = reader.unpack(part.spread, part.count) + minimum
+    total = reader.unpack(part.excess, part.count) + minimum * counts
+    idle = np.zeros(counts.shape, dtype=np.int64)
+    idle[_ratio_rows(rows)] = reader.unpack(part.idle, part.count)
+    stats = np.stack([counts, minimum, maximum, total, idle])
+    return Rolled(rows, times, stats, {one.row: one.runs for one in part.missing})
+
+
+def _ratio_rows(rows: Sequence[tuple[str, str]]) -> list[int]:
+    return [at for at, (_, metric) in enumerate(rows) if BY_NAME[metric].kind == "ratio"]
