@@ -16,7 +16,7 @@ from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes import BY_ID, CAUSES
 from gapscope_backend.analysis.diagnose import choose, diagnose
 from gapscope_backend.analysis.ledger import build_ledger
-from gapscope_backend.analysis.verdict import LedgerRow
+from gapscope_backend.analysis.verdict import NONE, LedgerRow
 from gapscope_backend.analysis.view import read_views
 from gapscope_backend.analysis.window import Frame, Gpu, Process, Series, StackSamples, Window
 
@@ -153,7 +153,7 @@ def test_a_host_without_gpus_says_so() -> None:
 
 def _rows(**shares: float) -> list[LedgerRow]:
     return [
-        LedgerRow(cause, cause, BY_ID[cause].row_class, share * 10, share) for cause, share in shares.items() if share
+        LedgerRow(cause, NONE, BY_ID[cause].row_class, share * 10, share) for cause, share in shares.items() if share
     ]
 
 

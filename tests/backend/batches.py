@@ -20,6 +20,7 @@ from gapscope_agent.wire import (
     WireFrame,
     encode_group,
 )
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.verdict import LedgerRow, Verdict
 from gapscope_backend.analysis.window import Window
 
@@ -126,8 +127,8 @@ def standard_entities() -> list[Entity]:
 def fake_verdict(window: Window) -> Verdict:
     """A verdict that tells what window it was made of."""
     total = len(window.gpus) * window.seconds
-    row = LedgerRow("healthy", "Busy", "good", total, 1.0)
-    title = f"{len(window.series)} series"
+    row = LedgerRow("healthy", Text("Busy"), "good", total, 1.0)
+    title = Text("{count} series", count=len(window.series))
     return Verdict(
         window.host,
         window.start_ns,
@@ -135,7 +136,7 @@ def fake_verdict(window: Window) -> Verdict:
         len(window.gpus),
         "healthy",
         title,
-        "All is well.",
+        Text("All is well."),
         0.9,
         1.5,
         (row,),

@@ -6,6 +6,7 @@ import pytest
 
 from gapscope_backend.analysis.compare import Comparison, compare
 from gapscope_backend.analysis.diagnose import diagnose
+from gapscope_backend.analysis.window import Window
 from tests.contrast.recordings import recorded
 
 
@@ -80,3 +81,16 @@ def test_notes_tell_what_does_not_compare() -> None:
     assert "different numbers of GPUs (gemm-bf16: 1, two-gpus-uneven: 2)" in found.notes[0]
     verdict = diagnose(recorded("two-gpus-uneven"))
     assert found.sides[1].gpu_count == verdict.gpu_count == 2
+
+
+@pytest.mark.cases
+def test_ranks_of_one_job_are_compared_by_the_threads_of_all() -> None:
+    """Each GPU of a job has its own feeding threads; none is counted twice."""
+    sides = [(label, recorded("ddp-straggler")) for label in ("a", "b")]
+    found = compare(sides)
+    assert found.functions
+    assert all(sum(row.samples[side] for row in found.functions) <= _samples(sides[0][1]) for side in (0, 1))
+
+
+def _samples(window: Window) -> int:
+    return 0 if window.stacks is None else window.stacks.times.size

@@ -10,7 +10,8 @@ from gapscope_agent.wire import Batch, Entity
 from gapscope_backend.analysis.causes import BY_ID
 from gapscope_backend.analysis.counters import read_counters
 from gapscope_backend.analysis.diagnose import choose, merge_ledgers
-from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, LedgerRow, Span, Verdict
+from gapscope_backend.analysis.language import Text
+from gapscope_backend.analysis.verdict import NONE, Evidence, GpuVerdict, LedgerRow, Span, Verdict
 from gapscope_backend.analysis.window import Gpu, Window
 from tests.backend.batches import NOW, SECOND, TICK, BatchMaker, group
 
@@ -30,7 +31,7 @@ class Story:
         ledger = merge_ledgers(gpus, len(gpus) * window.seconds)
         lost = sum(row.gpu_seconds for row in ledger if row.row_class == "fault")
         span = (window.start_ns, window.end_ns)
-        return Verdict(window.host, *span, len(gpus), choose(ledger), "", "", 0.9, lost, ledger, gpus)
+        return Verdict(window.host, *span, len(gpus), choose(ledger), NONE, NONE, 0.9, lost, ledger, gpus)
 
     def _gpu(self, window: Window, gpu: Gpu) -> GpuVerdict:
         active = read_counters(window, gpu).graphics
@@ -40,7 +41,7 @@ class Story:
 
     def _row(self, cause: str, seconds: float, window: Window) -> LedgerRow:
         known, span = BY_ID[cause], Span(window.start_ns, window.end_ns)
-        evidence = (Evidence("gpu_graphics_active_ratio", "idle", spans=(span,)),)
+        evidence = (Evidence("gpu_graphics_active_ratio", Text("idle"), spans=(span,)),)
         return LedgerRow(cause, known.title, known.row_class, seconds, seconds / window.seconds, 0.8, evidence)
 
 

@@ -11,13 +11,16 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
+from sqlalchemy import select
 
+from gapscope_backend.analysis.language import from_message, rendered
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api.app import create_app
 from gapscope_backend.api.config import ServerConfig
 from gapscope_backend.services import access
 from gapscope_backend.services.times import iso
 from gapscope_backend.store.database import Database, connect, sqlite_url
+from gapscope_backend.store.models import Incident
 from tests.backend.batches import SECOND, Clock
 from tests.backend.running import Backend
 from tests.incidents.story import START, Story, batches
@@ -130,11 +133,56 @@ async def test_one_incident_is_told_whole(backend: Backend) -> None:
             "ongoing": False,
         }
     ]
-    verdict = msgspec.convert(detail["verdict"], Verdict)
+    verdict = msgspec.convert(detail["verdict"], Verdict, dec_hook=from_message)
     assert (verdict.start_ns, verdict.end_ns) == (START + 30 * SECOND, START + 60 * SECOND)
     assert detail["spans"][0]["from_ms"] == (START + 30 * SECOND) / 1e6
     assert detail["pinned_until"] > summary["end"]
     await get(backend, "/incidents/0000", status=404)
+
+
+async def test_a_stored_incident_is_read_in_either_language(backend: Backend) -> None:
+    (english,) = await get(backend, "/incidents?state=closed")
+    (chinese,) = await get(backend, "/incidents?state=closed&lang=zh-CN")
+    assert english["sentence"].startswith("GPU 0 waited 98% of 30 s for CPU work")
+    assert chinese["sentence"].startswith("30 秒内，GPU 0 有 98% 的时间在等待供数进程中的 CPU 工作")
+    assert (english["ledger"][0]["title"], chinese["ledger"][0]["title"]) == (
+        "Waits for CPU work in the feeding process",
+        "等待供数进程中的 CPU 工作",
+    )
+    told = {lang: await get(backend, f"/incidents/{english['id']}?lang={lang}") for lang in ("en", "zh")}
+    assert [detail["spans"][0]["text"] for detail in told.values()] == ["idle", "空闲"]
+    assert [detail["verdict"]["sentence"] for detail in told.values()] == [english["sentence"], chinese["sentence"]]
+    rows = [detail["verdict"]["ledger"][0] for detail in told.values()]
+    assert [row["evidence_for"][0]["text"] for row in rows] == ["idle", "空闲"]
+    assert rows[1]["title"] == chinese["ledger"][0]["title"]
+    assert rows[0]["evidence_for"][0]["signal"] == rows[1]["evidence_for"][0]["signal"]
+
+
+async def test_an_incident_of_an_older_version_stays_readable(backend: Backend) -> None:
+    """Its verdict holds finished sentences instead of messages."""
+    (summary,) = await get(backend, "/incidents?state=closed")
+    async with backend.database.write() as session:
+        row = await session.scalar(select(Incident).where(Incident.id == summary["id"]))
+        assert row is not None
+        row.verdict = msgspec.json.encode(rendered(msgspec.json.decode(row.verdict), "en"))
+        row.spans = [{**span, "text": "idle since"} for span in row.spans]
+    for lang in ("en", "zh"):
+        detail = await get(backend, f"/incidents/{summary['id']}?lang={lang}")
+        assert detail["summary"]["sentence"] == detail["verdict"]["sentence"] == summary["sentence"]
+        assert detail["spans"][0]["text"] == "idle since"
+
+
+@pytest.mark.parametrize("what", ["acknowledge", "comment"])
+async def test_a_bad_language_is_told_before_anything_is_written(backend: Backend, what: str) -> None:
+    (summary,) = await get(backend, "/incidents?state=open")
+    headers = {**await backend.login(), **OURS}
+    path = f"/api/v1/incidents/{summary['id']}"
+    answer = await backend.client.post(f"{path}/{what}?lang=xx", json={"text": "x"}, headers=headers)
+    assert answer.status == 400
+    after = await get(backend, f"/incidents/{summary['id']}")
+    assert (after["summary"]["acknowledged"], after["comments"]) == (None, [])
+    spoken = await backend.client.post(f"{path}/{what}?lang=zh", json={"text": "x"}, headers=headers)
+    assert (spoken.status, spoken.headers["Content-Language"]) == (200, "zh-Hans")
 
 
 async def test_the_fleet_counts_open_incidents(backend: Backend) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from gapscope_agent.recording.read import open_recording
+from gapscope_backend.analysis.language import from_message
 from gapscope_backend.analysis.verdict import Verdict
 from tests.backend.batches import SECOND
 from tests.incidents.watching import CASES, DEMO, Watching, recorded_batches
@@ -53,7 +54,7 @@ async def test_the_demo_opens_one_incident_around_the_photos(watching: Watching)
     assert (incident.state, incident.end_reason, incident.cause) == ("closed", "recovered", "cpu_preprocess")
     assert incident.lost_gpu_seconds == pytest.approx(ended - began, abs=1)
     assert "PIL" in incident.sentence
-    verdict = msgspec.json.decode(incident.verdict, type=Verdict)
+    verdict = msgspec.json.decode(incident.verdict, type=Verdict, dec_hook=from_message)
     assert (verdict.start_ns, verdict.end_ns) == (incident.start_ns, incident.end_ns)
     assert verdict.ledger[0].hotspots
     for span in incident.spans:

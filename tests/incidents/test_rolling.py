@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gapscope_backend.analysis.language import from_message
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.services.hosts import find_host
@@ -43,7 +44,7 @@ async def test_the_verdict_is_kept_and_used_after_a_restart(watching: Watching, 
     host = await find_host(watching.database, "node-1")
     kept = await read_verdict(watching.database, host.id)
     assert kept is not None
-    assert msgspec.json.decode(kept.verdict, type=Verdict).verdict == "healthy"
+    assert msgspec.json.decode(kept.verdict, type=Verdict, dec_hook=from_message).verdict == "healthy"
     judged = len(analyse.seen)
     watching.restart()
     await watching.rolling.tick()

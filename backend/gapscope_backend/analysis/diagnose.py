@@ -14,11 +14,12 @@ from gapscope_backend.analysis.gain import expected_gain
 from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO, Flags, find_gaps
 from gapscope_backend.analysis.hotspots import TOP, find_hotspots
 from gapscope_backend.analysis.jobs import Job, find_jobs, job_shares, scaled
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.ledger import Entry, build_ledger
 from gapscope_backend.analysis.levels import read_levels
 from gapscope_backend.analysis.notes import read_notes
 from gapscope_backend.analysis.sentence import verdict_sentence
-from gapscope_backend.analysis.verdict import Evidence, GpuVerdict, JobVerdict, LedgerRow, Span, Verdict
+from gapscope_backend.analysis.verdict import NONE, Evidence, GpuVerdict, JobVerdict, LedgerRow, Span, Verdict
 from gapscope_backend.analysis.view import View, read_views
 from gapscope_backend.analysis.window import CELL_NS, Window
 
@@ -72,7 +73,7 @@ def _row(view: View, entry: Entry, price: float | None) -> LedgerRow:
         advice=cause.advice,
         priority=cause.priority,
         hotspots=find_hotspots(view, entry),
-        expected_gain="" if gain is None else gain.text,
+        expected_gain=NONE if gain is None else gain.text,
         expected_gain_gpu_seconds=None if gain is None else gain.gpu_seconds,
         source=cause.source,
         cost=_cost(entry.seconds, price),
@@ -136,7 +137,7 @@ def _labelled(gpus: Sequence[tuple[int, LedgerRow]], attribute: str) -> tuple[Ev
     """Evidence of one cause over GPUs; each fact says whose it is where there are several."""
     many = len(gpus) > 1
     return tuple(
-        replace(fact, text=f"GPU {index}: {fact.text}") if many else fact
+        replace(fact, text=Text("GPU {index}: {text}", index=index, text=fact.text)) if many else fact
         for index, row in gpus
         for fact in getattr(row, attribute)
     )

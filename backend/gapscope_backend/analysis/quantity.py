@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+from gapscope_backend.analysis.language import Text
+
 _SCALED: dict[str, tuple[float, str]] = {
-    "ratio": (100.0, " %"),
-    "hertz": (1e-6, " MHz"),
-    "watts": (1.0, " W"),
-    "celsius": (1.0, " °C"),
-    "seconds": (1.0, " s"),
-    "cores": (1.0, " cores"),
+    "ratio": (100.0, "%"),
+    "hertz": (1e-6, "MHz"),
+    "watts": (1.0, "W"),
+    "celsius": (1.0, "°C"),
+    "seconds": (1.0, "s"),
 }
+WORDS = {
+    "cores": Text("cores"),
+    "processes": Text("processes"),
+    "watts": Text("watts"),
+    "celsius": Text("celsius"),
+    "seconds": Text("seconds"),
+    "switches/s": Text("switches/s"),
+}
+"""Units that are words of a language."""
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
-def quantity(value: float | None, unit: str) -> str:
+def quantity(value: float | None, unit: str) -> Text:
     """``value`` in ``unit`` of the catalogue; a dash where it is not known."""
     if value is None:
-        return "-"
+        return Text("-")
     if unit in ("bytes", "bytes/s"):
         scale, prefix = next((p for p in _PREFIXES if abs(value) >= p[0]), (1.0, ""))
-        return f"{_digits(value / scale)} {prefix}B{'/s' if unit == 'bytes/s' else ''}"
-    factor, suffix = _SCALED.get(unit, (1.0, f" {unit}" if unit else ""))
-    return f"{_digits(value * factor)}{suffix}"
+        return _with_unit(value / scale, f"{prefix}B{'/s' if unit == 'bytes/s' else ''}")
+    factor, suffix = _SCALED.get(unit, (1.0, WORDS.get(unit, unit)))
+    return _with_unit(value * factor, suffix)
+
+
+def _with_unit(value: float, unit: str) -> Text:
+    digits = _digits(value)
+    return Text("{digits} {unit}", digits=digits, unit=unit) if unit else Text("{digits}", digits=digits)
 
 
 def _digits(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.verdict import Level
 from gapscope_backend.analysis.view import View
 
@@ -9,9 +10,9 @@ PRACTICAL = {"memory": 0.92, "tensor": 0.93, "fp32": 0.8}
 """What good kernels reach of each peak: 0.925 seen in matrix-vector products, 0.93 in BF16 matrix products (as the DCGM
 documentation has it), 0.77 in FP32 ones."""
 LABELS = {
-    "memory": "of peak memory bandwidth while it works",
-    "tensor": "of the tensor pipes' peak while it works",
-    "fp32": "of the FP32 pipe's peak while it works",
+    "memory": Text("of peak memory bandwidth while it works"),
+    "tensor": Text("of the tensor pipes' peak while it works"),
+    "fp32": Text("of the FP32 pipe's peak while it works"),
 }
 
 

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gapscope_backend.analysis.language import Text
+
+NONE = Text("")
+"""Nothing to say."""
+
+
+def silence() -> Text:
+    """NONE, as the default of a field: a schema is made of plain defaults only, and a factory is none."""
+    return NONE
+
 
 @dataclass(frozen=True)
 class Span:
@@ -22,7 +32,7 @@ class Evidence:
     """One fact: ``text`` is the sentence, ``value`` against ``threshold`` in ``unit``, ``spans`` where to look."""
 
     signal: str
-    text: str
+    text: Text
     value: float | None = None
     threshold: float | None = None
     unit: str = ""
@@ -53,20 +63,20 @@ class LedgerRow:
     """
 
     cause: str
-    title: str
+    title: Text
     row_class: str
     gpu_seconds: float
     share: float
     confidence: float = 0.0
     evidence_for: tuple[Evidence, ...] = ()
     evidence_against: tuple[Evidence, ...] = ()
-    would_change: str = ""
-    advice: str = ""
+    would_change: Text = field(default_factory=silence)
+    advice: Text = field(default_factory=silence)
     priority: str = ""
     hotspots: tuple[Hotspot, ...] = ()
-    expected_gain: str = ""
+    expected_gain: Text = field(default_factory=silence)
     expected_gain_gpu_seconds: float | None = None
-    source: str = ""
+    source: Text = field(default_factory=silence)
     cost: float | None = None
     busy_gpu_seconds: float = 0.0
 
@@ -81,7 +91,7 @@ class Level:
 
     level: str
     name: str
-    label: str
+    label: Text
     value: float | None
     unit: str
     nearest: bool = False
@@ -118,7 +128,7 @@ class JobVerdict:
     pids: tuple[int, ...]
     gpus: tuple[str, ...]
     verdict: str
-    title: str
+    title: Text
     gpu_seconds: float
     lost_gpu_seconds: float
     unused_gpu_seconds: float
@@ -138,13 +148,13 @@ class Verdict:
     end_ns: int
     gpu_count: int
     verdict: str
-    title: str
-    sentence: str
+    title: Text
+    sentence: Text
     confidence: float
     lost_gpu_seconds: float
     ledger: tuple[LedgerRow, ...]
     gpus: tuple[GpuVerdict, ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[Text, ...] = field(default=())
     jobs: tuple[JobVerdict, ...] = ()
     unused_gpu_seconds: float = 0.0
     lost_gpu_hours: float = 0.0

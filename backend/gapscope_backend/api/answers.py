@@ -8,6 +8,8 @@ import msgspec
 from aiohttp import web
 
 from gapscope_agent.catalog import BY_NAME
+from gapscope_backend.analysis.language import Language, spoken
+from gapscope_backend.analysis.verdict import NONE
 from gapscope_backend.api.schema import (
     DeviceInfo,
     EventInfo,
@@ -33,8 +35,16 @@ _COMPRESS_FROM_BYTES = 1024
 
 
 def json_answer(value: Any, status: int = 200) -> web.Response:
-    """``value`` as JSON; NaN becomes null."""
+    """``value`` as JSON; NaN becomes null. It holds no texts: see ``spoken_answer``."""
     return json_bytes(msgspec.json.encode(value), status)
+
+
+def spoken_answer(value: Any, language: Language) -> web.Response:
+    """``value`` as JSON, its texts in a language."""
+    response = json_bytes(msgspec.json.encode(value, enc_hook=spoken(language)))
+    response.headers["Content-Language"] = language
+    response.headers["Vary"] = "Accept-Language"
+    return response
 
 
 def json_bytes(body: bytes, status: int = 200) -> web.Response:
@@ -110,7 +120,7 @@ def host_summary(glance: HostGlance, now_ns: int) -> HostSummary:
         cpu_busy_cores=_value(glance.latest.get("host", {}), "cpu_busy_cores"),
         gpus=[_fleet_gpu(glance, entity, position) for position, entity in enumerate(glance.gpus)],
         verdict=verdict.verdict if verdict else "",
-        sentence=verdict.sentence if verdict else "",
+        sentence=verdict.sentence if verdict else NONE,
         lost_gpu_seconds=verdict.lost_gpu_seconds if verdict else 0.0,
         open_incidents=glance.open_incidents,
     )

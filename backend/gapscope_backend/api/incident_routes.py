@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gapscope_backend.api import incident_schema as schema
 from gapscope_backend.api.handlers import incidents
+from gapscope_backend.api.queries import LanguageQuery
 from gapscope_backend.api.route import API, Access, Route
 
 INCIDENT = API + "/incidents/{incident}"
@@ -25,8 +26,9 @@ INCIDENT_ROUTES: tuple[Route, ...] = (
         Access.READ,
         incidents.get_incident,
         "One incident with its frozen verdict",
+        query=LanguageQuery,
         answer=schema.IncidentDetail,
-        problems=(404,),
+        problems=(400, 404),
     ),
     Route(
         "POST",
@@ -34,8 +36,9 @@ INCIDENT_ROUTES: tuple[Route, ...] = (
         Access.SESSION,
         incidents.post_acknowledge,
         "Say that somebody looks after an incident",
+        query=LanguageQuery,
         answer=schema.IncidentDetail,
-        problems=(403, 404),
+        problems=(400, 403, 404),
     ),
     Route(
         "POST",
@@ -43,6 +46,7 @@ INCIDENT_ROUTES: tuple[Route, ...] = (
         Access.SESSION,
         incidents.post_comment,
         "Write a comment to an incident",
+        query=LanguageQuery,
         body=schema.CommentRequest,
         answer=schema.IncidentDetail,
         problems=(400, 403, 404, 413),

@@ -8,8 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from gapscope_agent.wire import HOST_PATTERN
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.verdict import Hotspot, Verdict
-from gapscope_backend.api.queries import Time
+from gapscope_backend.api.queries import Lang, Time
 
 MAX_COMMENT = 4000
 
@@ -21,6 +22,7 @@ class IncidentsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     state: Literal["open", "closed"] | None = None
     start: Time | None = msgspec.field(default=None, name="from")
     end: Time | None = msgspec.field(default=None, name="to")
+    lang: Lang | None = None
     limit: Annotated[int, Meta(ge=1, le=1000, description="How many of the newest to list.")] = 100
 
 
@@ -28,7 +30,7 @@ class IncidentRow(msgspec.Struct):
     """One row of an incident's ledger, without its evidence."""
 
     cause: str
-    title: str
+    title: Text
     row_class: str
     gpu_seconds: float
     share: float
@@ -41,7 +43,7 @@ class IncidentSpan(msgspec.Struct):
 
     from_ms: float
     to_ms: float
-    text: str
+    text: Text
 
 
 class IncidentComment(msgspec.Struct):
@@ -62,7 +64,7 @@ class IncidentSummary(msgspec.Struct):
     severity: str
     cause: str
     row_class: str
-    sentence: str
+    sentence: Text
     confidence: float
     start: str
     end: str

@@ -10,6 +10,7 @@ import msgspec
 
 from gapscope_agent.version import __version__
 from gapscope_agent.wire import HOST_PATTERN
+from gapscope_backend.analysis.language import schema_of_text
 from gapscope_backend.api.problems import DESCRIPTIONS
 from gapscope_backend.api.route import Access, Route
 from gapscope_backend.api.schema import Problem
@@ -27,7 +28,7 @@ def describe(routes: Iterable[Route], cookie_name: str) -> dict[str, Any]:
     """The OpenAPI of all routes that are no pages."""
     operations = [route for route in routes if not route.page]
     types = _types(operations)
-    schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE, schema_hook=schema_of_text)
     of_type = {id(given): schema for given, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for route in operations:

@@ -10,6 +10,7 @@ from aiohttp import web
 from msgspec import Meta
 
 from gapscope_agent.wire import HOST_PATTERN
+from gapscope_backend.analysis.language import LANGUAGES, Language, language_of_header, read_language
 from gapscope_backend.errors import MalformedError
 from gapscope_backend.services.series import MAX_BUCKETS
 from gapscope_backend.services.times import ACCEPTED, parse_span
@@ -19,6 +20,15 @@ TIME = f"A moment: {ACCEPTED}."
 
 Time = Annotated[str, Meta(min_length=1, max_length=64, description=TIME)]
 Buckets = Annotated[int, Meta(ge=1, le=MAX_BUCKETS, description="Number of buckets over the span.")]
+Lang = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=35,
+        description="Language of the answer's texts: `en`, or `zh-Hans` (also `zh`, `zh-CN`). Without it, what "
+        "Accept-Language prefers of these; English else.",
+    ),
+]
 Query = TypeVar("Query", bound=msgspec.Struct)
 
 
@@ -36,6 +46,18 @@ class SpanQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     def relative(self) -> bool:
         """True where both moments count from now."""
         return self.start.startswith("now") and self.end.startswith("now")
+
+
+class LanguageQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The language of an answer."""
+
+    lang: Lang | None = None
+
+
+class SpokenSpanQuery(SpanQuery, kw_only=True):
+    """A span of time, and the language of what is said of it."""
+
+    lang: Lang | None = None
 
 
 class RibbonQuery(SpanQuery, kw_only=True):
@@ -67,7 +89,7 @@ class GapsQuery(SpanQuery, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=10_000, description="How many of the longest gaps to list.")] = 200
 
 
-class ContrastQuery(SpanQuery, kw_only=True):
+class ContrastQuery(SpokenSpanQuery, kw_only=True):
     """Gaps against the rest."""
 
     gpu: Annotated[int, Meta(ge=0, le=1023, description="Index of the GPU, all when none is given.")] | None = None
@@ -93,10 +115,11 @@ class CompareQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     f: HostSpanText | None = None
     g: HostSpanText | None = None
     h: HostSpanText | None = None
+    lang: Lang | None = None
 
     def given(self) -> list[tuple[str, str]]:
         """Parameters with their texts, those that are given."""
-        texts = {name: getattr(self, name) for name in self.__struct_fields__}
+        texts = {name: getattr(self, name) for name in self.__struct_fields__ if name != "lang"}
         return [(name, text) for name, text in texts.items() if text is not None]
 
 
@@ -119,6 +142,17 @@ def read_query(request: web.Request, form: type[Query]) -> Query:
         return msgspec.convert(values, form, strict=False)
     except msgspec.ValidationError as error:
         raise MalformedError(_readable(str(error)), _parameter(str(error))) from error
+
+
+def language_of(request: web.Request) -> Language:
+    """The language that a request asks for; MalformedError for a ``lang`` that is not spoken here."""
+    asked = request.query.get("lang")
+    if asked is None:
+        return language_of_header(request.headers.get("Accept-Language", ""))
+    language = read_language(asked)
+    if language is None:
+        raise MalformedError(f"lang {asked[:35]!r} is not spoken here; there is: {', '.join(LANGUAGES)}", "lang")
+    return language
 
 
 def _parameter(message: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
+from gapscope_backend.analysis.language import Text
+
 
 class Problem(msgspec.Struct):
     """Every error: what was wrong, where, and what to do."""
@@ -57,9 +59,9 @@ class CauseInfo(msgspec.Struct):
     """One cause of the ledger."""
 
     id: str
-    title: str
+    title: Text
     row_class: str
-    advice: str
+    advice: Text
     priority: str
 
 
@@ -107,7 +109,7 @@ class HostSummary(msgspec.Struct):
     cpu_busy_cores: float | None
     gpus: list[FleetGpu]
     verdict: str
-    sentence: str
+    sentence: Text
     lost_gpu_seconds: float
     open_incidents: int = 0
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import sys
 from typing import Any
 
 from gapscope_backend.analysis.checklist.model import FAIL, Checklist
+from gapscope_backend.analysis.language import Language
 from gapscope_backend.cli.arguments import add_server_options
 from gapscope_backend.cli.errors import UsageError
+from gapscope_backend.cli.language import add_language_option, language_of, write_json
 from gapscope_backend.cli.targets import Target, parse_target
 
 SHORTEST_SECONDS, LONGEST_SECONDS, DEFAULT_SECONDS = 3.0, 600.0, 30.0
@@ -28,6 +28,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("target", nargs="?", metavar="DIR_OR_HOST", help="a recording, or a host (default: this host)")
     parser.add_argument("--seconds", type=_seconds, help=f"how long to sample this host (default: {DEFAULT_SECONDS:g})")
     parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
+    add_language_option(parser)
     add_server_options(parser)
 
 
@@ -35,14 +36,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the checklist; 1 when a line fails."""
     if arguments.target and arguments.seconds is not None:
         raise UsageError("--seconds is for this host live; choose a part of a recording or host as TARGET@FROM..TO")
-    found = _find(arguments)
+    language = language_of(arguments)
+    found = _find(arguments, language)
     if arguments.json:
-        json.dump(dataclasses.asdict(found), sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
+        write_json(found, language)
     else:
         from gapscope_backend.cli.checklist import render_checklist
 
-        sys.stdout.write(render_checklist(found, color=sys.stdout.isatty()))
+        sys.stdout.write(render_checklist(found, color=sys.stdout.isatty(), language=language))
     return 1 if found.status == FAIL else 0
 
 
@@ -56,7 +57,7 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _find(arguments: argparse.Namespace) -> Checklist:
+def _find(arguments: argparse.Namespace, language: Language) -> Checklist:
     from gapscope_backend.analysis.checklist import run_checklist
 
     if not arguments.target:
@@ -66,12 +67,12 @@ def _find(arguments: argparse.Namespace) -> Checklist:
         sys.stderr.write(f"sampling this host for {seconds:g} s\n")
         return run_checklist(sample_window(seconds))
     target = parse_target(arguments.target)
-    return _ask(arguments, target) if target.folder is None else run_checklist(target.window())
+    return _ask(arguments, target, language) if target.folder is None else run_checklist(target.window())
 
 
-def _ask(arguments: argparse.Namespace, target: Target) -> Checklist:
+def _ask(arguments: argparse.Namespace, target: Target, language: Language) -> Checklist:
     from gapscope_backend.cli.diagnosis_client import ask
 
     start, end = target.times()
     query, path = [("from", start), ("to", end)], ("hosts", target.name, "check")
-    return ask(arguments.server, arguments.token_file, path, query, Checklist, "a checklist")
+    return ask(arguments.server, arguments.token_file, path, query, Checklist, "a checklist", language)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from gapscope_backend.analysis.compare.model import Comparison
+from gapscope_backend.analysis.language import Language
 from gapscope_backend.cli.arguments import add_server_options
 from gapscope_backend.cli.errors import UsageError
+from gapscope_backend.cli.language import add_language_option, language_of, write_json
 from gapscope_backend.cli.targets import Target, parse_target
 
 MOST = 8
@@ -28,6 +28,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("target", nargs="+", metavar="TARGET", help="at least two; the first is what was before")
     parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
+    add_language_option(parser)
     add_server_options(parser)
 
 
@@ -35,22 +36,22 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the comparison."""
     if not 2 <= len(arguments.target) <= MOST:
         raise UsageError(f"give 2 to {MOST} recordings or hosts to compare, not {len(arguments.target)}")
+    language = language_of(arguments)
     targets = [parse_target(text) for text in arguments.target]
     recordings = [target for target in targets if target.folder is not None]
     if not recordings:
-        found = _ask(arguments, targets)
+        found = _ask(arguments, targets, language)
     elif len(recordings) == len(targets):
         found = _of_recordings(targets)
     else:
         missing = next(target.name for target in targets if target.folder is None)
         raise UsageError(f"{missing} is no folder; compare recordings with recordings, and hosts with hosts")
     if arguments.json:
-        json.dump(dataclasses.asdict(found), sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
+        write_json(found, language)
     else:
         from gapscope_backend.cli.comparison import render_comparison
 
-        sys.stdout.write(render_comparison(found))
+        sys.stdout.write(render_comparison(found, language))
     return 0
 
 
@@ -60,11 +61,11 @@ def _of_recordings(targets: Sequence[Target]) -> Comparison:
     return compare_subjects([read_subject(target.label, target.window()) for target in targets])
 
 
-def _ask(arguments: argparse.Namespace, targets: Sequence[Target]) -> Comparison:
+def _ask(arguments: argparse.Namespace, targets: Sequence[Target], language: Language) -> Comparison:
     from gapscope_backend.cli.diagnosis_client import ask
 
     spans = ["..".join(target.times()) for target in targets]
     query = [
         (letter, f"{target.name}@{span}") for letter, target, span in zip("abcdefgh", targets, spans, strict=False)
     ]
-    return ask(arguments.server, arguments.token_file, ("compare",), query, Comparison, "a comparison")
+    return ask(arguments.server, arguments.token_file, ("compare",), query, Comparison, "a comparison", language)

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from gapscope_backend.analysis.language import DEFAULT_LANGUAGE, Language, from_message
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api.schema import Problem
 from gapscope_backend.cli.errors import ServerAnswerError, UsageError
@@ -46,10 +47,12 @@ def read_server(server: str | None) -> str:
     return address.rstrip("/")
 
 
-def fetch_verdict(host: str, server: str | None, token_file: Path | None, start: str, end: str) -> Verdict:
+def fetch_verdict(
+    host: str, server: str | None, token_file: Path | None, start: str, end: str, language: Language
+) -> Verdict:
     """GET the diagnosis of ``host`` between two moments in the API's forms."""
     query = [("from", start), ("to", end)]
-    return ask(server, token_file, ("hosts", host, "diagnosis"), query, Verdict, "a verdict")
+    return ask(server, token_file, ("hosts", host, "diagnosis"), query, Verdict, "a verdict", language)
 
 
 def ask(
@@ -59,11 +62,16 @@ def ask(
     query: Sequence[tuple[str, str]],
     answer: type[Answer],
     called: str,
+    language: Language,
 ) -> Answer:
-    """GET the API's ``path`` (its parts, unquoted) and decode the answer, which errors name as ``called``."""
+    """GET the API's ``path`` (its parts, unquoted) and decode the answer, with texts in ``language``.
+
+    Errors name the answer as ``called``.
+    """
+    asked = [*query, ("lang", language)] if language != DEFAULT_LANGUAGE else query
     address, token = read_server(server), read_token(token_file)
     where = "/".join(urllib.parse.quote(part, safe="") for part in path)
-    url = f"{address}/api/v1/{where}?{urllib.parse.urlencode(query)}"
+    url = f"{address}/api/v1/{where}?{urllib.parse.urlencode(asked)}"
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 - checked above
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - checked above
@@ -75,7 +83,7 @@ def ask(
     except OSError as error:
         raise ServerAnswerError(f"{address} cannot be reached: {error}. Is the server running there?") from error
     try:
-        return msgspec.json.decode(body, type=answer)
+        return msgspec.json.decode(body, type=answer, dec_hook=from_message)
     except msgspec.MsgspecError as error:
         raise ServerAnswerError(f"{url} did not answer with {called} ({error}); is it a Gapscope server?") from error
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gapscope_backend.analysis.language import Language
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.cli.arguments import add_server_options
 from gapscope_backend.cli.errors import UsageError
+from gapscope_backend.cli.language import add_language_option, language_of, write_json
 from gapscope_backend.cli.moments import Moment, parse_moment
 from gapscope_backend.cli.targets import DEFAULT_FROM
 
@@ -42,6 +43,7 @@ def add_parser(commands: Any) -> None:
         metavar="FROM..TO",
         help="with --what-differs: set this span against the rest, instead of the gaps; may be repeated",
     )
+    add_language_option(parser)
     add_server_options(parser)
 
 
@@ -54,19 +56,20 @@ def run(arguments: argparse.Namespace) -> int:
         from gapscope_backend.cli.what_differs import print_differences
 
         return print_differences(arguments)
+    language = language_of(arguments)
+    notes: Sequence[str] = ()
     if folder.is_dir():
-        answer = _explain_recording(folder, arguments.start, arguments.end)
+        answer, notes = _explain_recording(folder, arguments.start, arguments.end)
     elif folder.exists() or "/" in arguments.target:
         raise UsageError(f"{arguments.target} is no folder; name the folder of a recording, or a host")
     else:
-        answer = _explain_host(arguments)
+        answer = _explain_host(arguments, language)
     if arguments.json:
-        json.dump(dataclasses.asdict(answer), sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
+        write_json(answer, language)
     else:
         from gapscope_backend.cli.report import render
 
-        sys.stdout.write(render(answer, color=sys.stdout.isatty()))
+        sys.stdout.write(render(answer, color=sys.stdout.isatty(), language=language, notes=notes))
     return 0
 
 
@@ -77,21 +80,23 @@ def _moment(text: str) -> Moment:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _explain_recording(folder: Path, start: Moment | None, end: Moment | None) -> Verdict:
+def _explain_recording(folder: Path, start: Moment | None, end: Moment | None) -> tuple[Verdict, Sequence[str]]:
+    """The verdict, and what the recording says of itself."""
     from gapscope_agent.recording.read import open_recording
     from gapscope_backend.analysis.diagnose import diagnose
     from gapscope_backend.cli.windows import window_of_recording
 
-    begin = open_recording(folder).origin.start_ns
+    origin = open_recording(folder).origin
+    begin = origin.start_ns
     window = window_of_recording(
         folder,
         None if start is None else start.after(begin),
         None if end is None else end.after(begin),
     )
-    return diagnose(window)
+    return diagnose(window), origin.notes
 
 
-def _explain_host(arguments: argparse.Namespace) -> Verdict:
+def _explain_host(arguments: argparse.Namespace, language: Language) -> Verdict:
     from gapscope_backend.cli.diagnosis_client import fetch_verdict
 
     start, end = arguments.start, arguments.end
@@ -101,4 +106,5 @@ def _explain_host(arguments: argparse.Namespace) -> Verdict:
         token_file=arguments.token_file,
         start=DEFAULT_FROM if start is None else start.asked(),
         end="now" if end is None else end.asked(),
+        language=language,
     )

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 
 from gapscope_backend.analysis.contrast.model import Contrast
+from gapscope_backend.analysis.language import Language
 from gapscope_backend.analysis.verdict import Span as TimeSpan
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.cli.errors import UsageError
+from gapscope_backend.cli.language import language_of, write_json
 from gapscope_backend.cli.targets import Span, Target, parse_span, parse_target
 
 
 def print_differences(arguments: argparse.Namespace) -> int:
     """Print what differs, as text or JSON (a list with one object a GPU)."""
     target = parse_target(arguments.target, Span(arguments.start, arguments.end))
+    language = language_of(arguments)
     spans = [parse_span(text) for text in arguments.span]
-    found = _ask(target, arguments, spans) if target.folder is None else _of_recording(target, arguments.gpu, spans)
+    found = (
+        _ask(target, arguments, spans, language)
+        if target.folder is None
+        else _of_recording(target, arguments.gpu, spans)
+    )
     if arguments.json:
-        json.dump([dataclasses.asdict(one) for one in found], sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
+        write_json(found, language)
     else:
         from gapscope_backend.cli.differences import render_contrasts
 
-        sys.stdout.write(render_contrasts(found))
+        sys.stdout.write(render_contrasts(found, language))
     return 0
 
 
@@ -53,7 +57,7 @@ def _times(span: Span, window: Window, begin: int) -> TimeSpan:
     return TimeSpan(start, end)
 
 
-def _ask(target: Target, arguments: argparse.Namespace, spans: Sequence[Span]) -> list[Contrast]:
+def _ask(target: Target, arguments: argparse.Namespace, spans: Sequence[Span], language: Language) -> list[Contrast]:
     from gapscope_backend.cli.diagnosis_client import ask
 
     start, end = target.times()
@@ -61,4 +65,4 @@ def _ask(target: Target, arguments: argparse.Namespace, spans: Sequence[Span]) -
     query += [] if arguments.gpu is None else [("gpu", str(arguments.gpu))]
     query += [("span", "..".join(Target(target.name, span, None).times())) for span in spans]
     path = ("hosts", target.name, "contrast")
-    return ask(arguments.server, arguments.token_file, path, query, list[Contrast], "what differs")
+    return ask(arguments.server, arguments.token_file, path, query, list[Contrast], "what differs", language)

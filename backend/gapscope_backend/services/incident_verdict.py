@@ -16,6 +16,7 @@ from gapscope_backend.analysis.causes import BY_ID
 from gapscope_backend.analysis.causes.cause import FAULT
 from gapscope_backend.analysis.focus import fault_row, focus
 from gapscope_backend.analysis.gaps import longest
+from gapscope_backend.analysis.language import Text, as_message, from_message
 from gapscope_backend.analysis.sentence import tell
 from gapscope_backend.analysis.verdict import LedgerRow, Verdict
 from gapscope_backend.services.watch import DROP
@@ -50,6 +51,17 @@ async def judge(incident: Incident, diagnose: Diagnose) -> None:
     _write(incident, verdict, _with_settled(incident, verdict))
 
 
+def sentence_of(incident: Incident) -> Text:
+    """The sentence of an incident, to be said in any language: its verdict holds it as a message."""
+    if not incident.verdict:
+        return Text(incident.sentence)
+    return msgspec.json.decode(incident.verdict, type=_Told, dec_hook=from_message).sentence
+
+
+class _Told(msgspec.Struct):
+    sentence: Text
+
+
 def _sum(settled: dict[str, Any], rows: tuple[LedgerRow, ...]) -> dict[str, Any]:
     out = dict(settled)
     for row in rows:
@@ -76,11 +88,12 @@ def _write(incident: Incident, verdict: Verdict, rows: list[LedgerRow]) -> None:
         incident.cause, incident.row_class, incident.confidence = row.cause, row.row_class, row.confidence
     incident.lost_gpu_seconds = _lost(incident, rows)
     incident.severity = severity(incident.lost_gpu_seconds)
-    incident.sentence = _sentence(incident, verdict, row)
+    sentence = _sentence(incident, verdict, row)
+    incident.sentence = str(sentence)
     incident.ledger = [_slim(row) for row in rows[:TOP_ROWS]]
     incident.spans = _spans(row, verdict)
     gpus = tuple(replace(gpu, gaps=longest(gpu.gaps, MAX_GAPS)) for gpu in verdict.gpus)
-    incident.verdict = msgspec.json.encode(replace(verdict, gpus=gpus, sentence=incident.sentence))
+    incident.verdict = msgspec.json.encode(replace(verdict, gpus=gpus, sentence=sentence), enc_hook=as_message)
 
 
 def _lost(incident: Incident, rows: list[LedgerRow]) -> float:
@@ -89,19 +102,22 @@ def _lost(incident: Incident, rows: list[LedgerRow]) -> float:
     return sum(row.gpu_seconds for row in rows if row.row_class == FAULT and (dropped or row.cause == incident.cause))
 
 
-def _sentence(incident: Incident, verdict: Verdict, row: LedgerRow | None) -> str:
+def _sentence(incident: Incident, verdict: Verdict, row: LedgerRow | None) -> Text:
     numbers = sorted(gpu.index for gpu in verdict.gpus)
-    name = f"GPU {numbers[0]}" if len(numbers) == 1 else f"GPUs {', '.join(map(str, numbers))}"
+    one = len(numbers) == 1
+    name = Text("GPU {index}", index=numbers[0]) if one else Text("GPUs {indexes:, }", indexes=[*map(str, numbers)])
     seconds = (incident.end_ns - incident.start_ns) / 1e9
-    length = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-    return tell(incident.cause, name, f"the last {length}" if incident.state == OPEN else length, row)
+    length = (
+        Text("{amount:.0f} s", amount=seconds) if seconds < 120 else Text("{amount:.0f} minutes", amount=seconds / 60)
+    )
+    return tell(incident.cause, name, Text("the last {time}", time=length) if incident.state == OPEN else length, row)
 
 
 def _slim(row: LedgerRow) -> dict[str, Any]:
     """A row without its evidence, for lists and messages."""
     return {
         "cause": row.cause,
-        "title": row.title,
+        "title": str(row.title),
         "row_class": row.row_class,
         "gpu_seconds": row.gpu_seconds,
         "share": row.share,
@@ -115,5 +131,7 @@ def _spans(row: LedgerRow | None, verdict: Verdict) -> list[dict[str, Any]]:
     told = [(span, fact.text) for fact in row.evidence_for for span in fact.spans] if row else []
     if not told:
         gaps = longest(tuple(gap for gpu in verdict.gpus for gap in gpu.gaps), MAX_SPANS)
-        told = [(gap, "idle") for gap in gaps]
-    return [{"start_ns": span.start_ns, "end_ns": span.end_ns, "text": text} for span, text in told[:MAX_SPANS]]
+        told = [(gap, Text("idle")) for gap in gaps]
+    return [
+        {"start_ns": span.start_ns, "end_ns": span.end_ns, "text": text.message()} for span, text in told[:MAX_SPANS]
+    ]

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from gapscope_backend.analysis.language import as_message, from_message
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.services.background import end
@@ -232,7 +233,7 @@ class Rolling:
         if kept is None or (kept.start_ns, kept.end_ns) != (window.start_ns, window.end_ns):
             return None
         try:
-            return msgspec.json.decode(kept.verdict, type=Verdict)
+            return msgspec.json.decode(kept.verdict, type=Verdict, dec_hook=from_message)
         except msgspec.ValidationError:
             return None
 
@@ -252,7 +253,7 @@ class Rolling:
         for host in hosts:
             minute = self._minutes[host.id]
             if minute.verdict is not None:
-                encoded = msgspec.json.encode(minute.verdict)
+                encoded = msgspec.json.encode(minute.verdict, enc_hook=as_message)
                 span = {"start_ns": minute.verdict.start_ns, "end_ns": minute.verdict.end_ns}
                 rows[host.id] = {**span, "made_ns": minute.made_ns, "verdict": encoded}
         if rows:

@@ -9,6 +9,7 @@ from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings
 from gapscope_backend.analysis.causes.transfer import STRONG_SHARE, TRAFFIC_LINK_SHARE, engine_share
 from gapscope_backend.analysis.counters import link_bytes_per_second
 from gapscope_backend.analysis.gaps import Flags
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -39,19 +40,19 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "stacks",
-            "idle time in frames of the device memory allocator",
+            Text("idle time in frames of the device memory allocator"),
             view.mean_activity(Activity.ALLOCATOR),
             ALLOCATOR_SHARE,
         )
         + fact(
             "gpu_utilization_ratio",
-            "time that the driver counts as use though no kernel runs",
+            Text("time that the driver counts as use though no kernel runs"),
             view.mean(engine_share(view)),
             STRONG_SHARE,
         )
         + fact(
             "process_system_cores",
-            "CPU of the owners inside the kernel",
+            Text("CPU of the owners inside the kernel"),
             view.mean(view.cpu.owners_system),
             0.2,
             "cores",
@@ -61,14 +62,16 @@ def _findings(view: View) -> Findings:
 
 CAUSE = Cause(
     id="allocator_thrash",
-    title="Allocates and frees device memory",
+    title=Text("Allocates and frees device memory"),
     row_class=FAULT,
-    advice="Remove empty_cache() from the loop, allocate buffers once, and against fragmentation set "
-    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+    advice=Text(
+        "Remove empty_cache() from the loop, allocate buffers once, and against fragmentation set "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
+    ),
     priority="P2",
-    would_change="No allocator frames in the feeding thread's stacks.",
+    would_change=Text("No allocator frames in the feeding thread's stacks."),
     claim=_claim,
     findings=_findings,
     activities=(Activity.ALLOCATOR, Activity.NATIVE, Activity.LAUNCH),
-    source="PyTorch CUDA memory management notes; recordings",
+    source=Text("PyTorch CUDA memory management notes; recordings"),
 )

@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.causes.job import may_spin
 from gapscope_backend.analysis.causes.launch_bound import EMPTY_SM_RATIO
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 
 FILLED_SM_RATIO = 0.65
@@ -35,20 +36,22 @@ def _findings(view: View) -> Findings:
     sm = view.mean(view.counters.while_busy(view.counters.sm), view.busy)
     occupancy = view.mean(view.counters.while_busy(view.counters.occupancy), view.busy)
     return Findings(
-        fact("gpu_sm_active_ratio", "of the SMs are active while the GPU works", sm, FILLED_SM_RATIO)
-        + fact("gpu_sm_occupancy_ratio", "of the warps are resident while it works", occupancy, THIN_OCCUPANCY)
+        fact("gpu_sm_active_ratio", Text("of the SMs are active while the GPU works"), sm, FILLED_SM_RATIO)
+        + fact("gpu_sm_occupancy_ratio", Text("of the warps are resident while it works"), occupancy, THIN_OCCUPANCY)
     )
 
 
 CAUSE = Cause(
     id="batch_too_small",
-    title="Works on batches that cannot fill it",
+    title=Text("Works on batches that cannot fill it"),
     row_class=FAULT,
-    advice="Put more into each launch: larger or dynamic batches, several streams or model instances, lower precision "
-    "once the chip is full.",
+    advice=Text(
+        "Put more into each launch: larger or dynamic batches, several streams or model instances, lower precision "
+        "once the chip is full."
+    ),
     priority="P1",
-    would_change="SM active near graphics active, and higher occupancy.",
+    would_change=Text("SM active near graphics active, and higher occupancy."),
     claim=_claim,
     findings=_findings,
-    source="DCGM: SM active 0.5 poor, 0.8 good; recordings",
+    source=Text("DCGM: SM active 0.5 poor, 0.8 good; recordings"),
 )

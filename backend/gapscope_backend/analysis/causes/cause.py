@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gapscope_backend.analysis.activity import Activity
-from gapscope_backend.analysis.verdict import Evidence
+from gapscope_backend.analysis.language import Text
+from gapscope_backend.analysis.verdict import NONE, Evidence
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -48,20 +49,20 @@ class Cause:
     """
 
     id: str
-    title: str
+    title: Text
     row_class: str
-    advice: str
+    advice: Text
     priority: str
-    would_change: str
+    would_change: Text
     claim: Callable[[View], Claim]
     findings: Callable[[View], Findings] = nothing
     activities: tuple[Activity, ...] = ()
     looks_at_others: bool = False
-    source: str = ""
+    source: Text = NONE
 
 
 def fact(
-    signal: str, text: str, value: float | None, threshold: float | None = None, unit: str = "ratio"
+    signal: str, text: Text, value: float | None, threshold: float | None = None, unit: str = "ratio"
 ) -> tuple[Evidence, ...]:
     """One piece of evidence, or none where the value is not known."""
     return () if value is None else (Evidence(signal, text, value, threshold, unit),)

@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.counters import held_cells
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -31,21 +32,25 @@ def _claim(view: View) -> Claim:
 def _findings(view: View) -> Findings:
     rate = view.mean(_written(view))
     return Findings(
-        fact("stacks", "idle time in frames that save or log", view.mean_activity(Activity.CHECKPOINT), 0.1)
-        + fact("process_write_bytes_per_second", "written by the owner", rate, WRITING_BYTES_PER_SECOND, "bytes/s")
+        fact("stacks", Text("idle time in frames that save or log"), view.mean_activity(Activity.CHECKPOINT), 0.1)
+        + fact(
+            "process_write_bytes_per_second", Text("written by the owner"), rate, WRITING_BYTES_PER_SECOND, "bytes/s"
+        )
     )
 
 
 CAUSE = Cause(
     id="checkpoint_stall",
-    title="Waits while state is saved or logged",
+    title=Text("Waits while state is saved or logged"),
     row_class=FAULT,
-    advice="Save asynchronously (torch.distributed.checkpoint.async_save, or a copy to pinned memory that a thread "
-    "writes), less often, or to faster storage.",
+    advice=Text(
+        "Save asynchronously (torch.distributed.checkpoint.async_save, or a copy to pinned memory that a thread "
+        "writes), less often, or to faster storage."
+    ),
     priority="P1",
-    would_change="No save on the feeding thread's stack in the gaps.",
+    would_change=Text("No save on the feeding thread's stack in the gaps."),
     claim=_claim,
     findings=_findings,
     activities=(Activity.CHECKPOINT, *UNNAMED),
-    source="PyTorch distributed checkpoint notes; write rates from recordings",
+    source=Text("PyTorch distributed checkpoint notes; write rates from recordings"),
 )

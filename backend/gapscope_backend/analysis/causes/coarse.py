@@ -8,6 +8,7 @@ from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.causes.job import spins
 from gapscope_backend.analysis.causes.launch_bound import EMPTY_SM_RATIO
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 
 SOME_CORES = 0.5
@@ -37,24 +38,28 @@ def _host_findings(view: View) -> Findings:
     return Findings(
         fact(
             "process_cpu_cores",
-            "CPU of the processes that hold the GPU",
+            Text("CPU of the processes that hold the GPU"),
             view.mean(view.cpu.owners),
             SOME_CORES,
             "cores",
         )
-        + fact("stacks", "idle time in native calls that cannot be told apart", calls or None, None)
-        + fact("stacks", "idle time in imports and compilation", view.mean_activity(Activity.IMPORT) or None, None)
+        + fact("stacks", Text("idle time in native calls that cannot be told apart"), calls or None, None)
+        + fact(
+            "stacks", Text("idle time in imports and compilation"), view.mean_activity(Activity.IMPORT) or None, None
+        )
     )
 
 
 HOST_SIDE = Cause(
     id="host_side",
-    title="Held up by the host",
+    title=Text("Held up by the host"),
     row_class=FAULT,
-    advice="Record Python stacks beside the readings (py-spy dump --nonblocking, or py-spy record -p PID for a while), "
-    "or look closer with: nsys profile --trace=cuda,osrt,nvtx COMMAND, or torch.profiler.",
+    advice=Text(
+        "Record Python stacks beside the readings (py-spy dump --nonblocking, or py-spy record -p PID for a while), "
+        "or look closer with: nsys profile --trace=cuda,osrt,nvtx COMMAND, or torch.profiler."
+    ),
     priority="P0",
-    would_change="Stacks of the feeding thread, which would name the reason.",
+    would_change=Text("Stacks of the feeding thread, which would name the reason."),
     claim=_host_claim,
     findings=_host_findings,
     activities=HOST_ACTIVITIES,
@@ -71,18 +76,20 @@ def _gpu_findings(view: View) -> Findings:
     waits = view.mean_activity(Activity.DEVICE_WAIT)
     sm = view.mean(view.counters.while_busy(view.counters.sm), view.busy)
     return Findings(
-        fact("stacks", "idle time in which the host waits for the GPU though no kernel runs", waits or None, 0.3)
-        + fact("gpu_sm_active_ratio", "of the SMs are active while the GPU works", sm, EMPTY_SM_RATIO)
+        fact("stacks", Text("idle time in which the host waits for the GPU though no kernel runs"), waits or None, 0.3)
+        + fact("gpu_sm_active_ratio", Text("of the SMs are active while the GPU works"), sm, EMPTY_SM_RATIO)
     )
 
 
 GPU_SIDE = Cause(
     id="gpu_side",
-    title="Held up on the GPU's side",
+    title=Text("Held up on the GPU's side"),
     row_class=FAULT,
-    advice="Counters cannot tell more; see single kernels with: nsys profile --trace=cuda COMMAND, then ncu COMMAND.",
+    advice=Text(
+        "Counters cannot tell more; see single kernels with: nsys profile --trace=cuda COMMAND, then ncu COMMAND."
+    ),
     priority="P3",
-    would_change="A kernel timeline.",
+    would_change=Text("A kernel timeline."),
     claim=_gpu_claim,
     findings=_gpu_findings,
     activities=(Activity.DEVICE_WAIT,),

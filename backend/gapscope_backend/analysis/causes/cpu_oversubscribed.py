@@ -9,6 +9,7 @@ from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings
 from gapscope_backend.analysis.causes.cpu_quota import THROTTLED_RATIO, throttled
 from gapscope_backend.analysis.counters import held_cells
 from gapscope_backend.analysis.feeders import feeding_threads
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -58,14 +59,14 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "cpu_busy_cores",
-            f"cores busy on the host, of {cores:.0f}",
+            Text("cores busy on the host, of {cores:.0f}", cores=cores),
             view.mean(view.cpu.host),
             FULL_HOST_SHARE * cores,
             "cores",
         )
         + fact(
             "thread_run_delay_ratio",
-            "of its ready time the feeding thread waits for a core",
+            Text("of its ready time the feeding thread waits for a core"),
             view.mean(delay_share(view)),
             DELAY_SHARE,
         )
@@ -74,14 +75,16 @@ def _findings(view: View) -> Findings:
 
 CAUSE = Cause(
     id="cpu_oversubscribed",
-    title="Waits because the CPU is full",
+    title=Text("Waits because the CPU is full"),
     row_class=FAULT,
-    advice="Start fewer threads and workers than cores (OMP_NUM_THREADS, num_workers, intra-op threads), or move "
-    "other work off this host.",
+    advice=Text(
+        "Start fewer threads and workers than cores (OMP_NUM_THREADS, num_workers, intra-op threads), or move "
+        "other work off this host."
+    ),
     priority="P0",
-    would_change="Free cores, or a feeding thread that gets its CPU time.",
+    would_change=Text("Free cores, or a feeding thread that gets its CPU time."),
     claim=_claim,
     findings=_findings,
     activities=READY,
-    source="kernel schedstat run delay",
+    source=Text("kernel schedstat run delay"),
 )

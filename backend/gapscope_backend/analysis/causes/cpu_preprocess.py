@@ -13,6 +13,7 @@ from gapscope_backend.analysis.causes.native_work import (
     mean_traffic,
 )
 from gapscope_backend.analysis.counters import around, ratio
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -54,39 +55,49 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "stacks",
-            "idle time in which the feeding thread computes outside the framework's launch path",
+            Text("idle time in which the feeding thread computes outside the framework's launch path"),
             view.mean_activity(*WORK),
             0.3,
         )
-        + fact("stacks", "idle time in which it waits for another thread or child that computes", others or None, 0.3)
+        + fact(
+            "stacks", Text("idle time in which it waits for another thread or child that computes"), others or None, 0.3
+        )
         + fact(
             "thread_cpu_cores",
-            "CPU of the owners outside Python threads",
+            Text("CPU of the owners outside Python threads"),
             view.mean(native_cores(view), view.idle),
             NATIVE_CORES,
             "cores",
         )
         + fact(
             "pcie_rx_bytes_per_second",
-            "of the traffic that launching all the time would cause",
+            Text("of the traffic that launching all the time would cause"),
             mean_traffic(view) if view.mean_activity(Activity.NATIVE) > 0.1 else None,
             CERTAIN,
         )
-        + fact("process_cpu_cores", "CPU of the processes that hold the GPU", view.mean(view.cpu.owners), 0.8, "cores"),
-        fact("stacks", "idle time in which it is launching GPU work", launching or None, 0.3),
+        + fact(
+            "process_cpu_cores",
+            Text("CPU of the processes that hold the GPU"),
+            view.mean(view.cpu.owners),
+            0.8,
+            "cores",
+        ),
+        fact("stacks", Text("idle time in which it is launching GPU work"), launching or None, 0.3),
     )
 
 
 CAUSE = Cause(
     id="cpu_preprocess",
-    title="Waits for CPU work in the feeding process",
+    title=Text("Waits for CPU work in the feeding process"),
     row_class=FAULT,
-    advice="Take this work off the thread that feeds the GPU: to worker processes, to a faster library, or to the GPU "
-    "itself (decode with nvJPEG, resize and normalise as tensors).",
+    advice=Text(
+        "Take this work off the thread that feeds the GPU: to worker processes, to a faster library, or to the GPU "
+        "itself (decode with nvJPEG, resize and normalise as tensors)."
+    ),
     priority="P0",
-    would_change="Stacks of the feeding thread that stand in the framework or in a wait while the GPU idles.",
+    would_change=Text("Stacks of the feeding thread that stand in the framework or in a wait while the GPU idles."),
     claim=_claim,
     findings=_findings,
     activities=WORK + OTHERS + TENSORS_ON_CPU,
-    source="SageMaker debugger: GPU idle while a CPU is full; launch traffic from recordings",
+    source=Text("SageMaker debugger: GPU idle while a CPU is full; launch traffic from recordings"),
 )

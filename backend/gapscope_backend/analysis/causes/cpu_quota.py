@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.counters import held_cells
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -34,7 +35,7 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "cgroup_cpu_throttled_ratio",
-            "time in which the control group was held by its CPU quota",
+            Text("time in which the control group was held by its CPU quota"),
             view.mean(throttled(view)),
             THROTTLED_RATIO,
         )
@@ -43,12 +44,14 @@ def _findings(view: View) -> Findings:
 
 CAUSE = Cause(
     id="cpu_quota",
-    title="Waits because the container's CPU quota is used up",
+    title=Text("Waits because the container's CPU quota is used up"),
     row_class=FAULT,
-    advice="Raise or remove the container's CPU limit (Kubernetes: resources.limits.cpu), or start fewer threads.",
+    advice=Text(
+        "Raise or remove the container's CPU limit (Kubernetes: resources.limits.cpu), or start fewer threads."
+    ),
     priority="P0",
-    would_change="No throttled time in cpu.stat.",
+    would_change=Text("No throttled time in cpu.stat."),
     claim=_claim,
     findings=_findings,
-    source="kernel CFS bandwidth control (cpu.stat)",
+    source=Text("kernel CFS bandwidth control (cpu.stat)"),
 )

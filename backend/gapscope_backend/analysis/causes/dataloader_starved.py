@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.host_side import BUSY_CHILD_CORES
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -32,14 +33,18 @@ def _findings(view: View) -> Findings:
     waits = view.mean_activity(Activity.LOADER_WAIT)
     loads = view.mean_activity(Activity.LOADER_WORK)
     return Findings(
-        fact("stacks", "idle time in which the trainer waits for DataLoader workers", waits or None, 0.2)
-        + fact("stacks", "idle time in which the trainer loads the batch itself (no workers)", loads or None, 0.2)
+        fact("stacks", Text("idle time in which the trainer waits for DataLoader workers"), waits or None, 0.2)
+        + fact("stacks", Text("idle time in which the trainer loads the batch itself (no workers)"), loads or None, 0.2)
         + fact(
-            "process_cpu_cores", "CPU of the worker processes", view.mean(view.cpu.children), BUSY_CHILD_CORES, "cores"
+            "process_cpu_cores",
+            Text("CPU of the worker processes"),
+            view.mean(view.cpu.children),
+            BUSY_CHILD_CORES,
+            "cores",
         )
         + fact(
             "cpu_busy_cores",
-            f"cores busy on the host, of {view.window.logical_cpus}",
+            Text("cores busy on the host, of {cores:.0f}", cores=view.window.logical_cpus),
             view.mean(view.cpu.host),
             None,
             "cores",
@@ -49,14 +54,16 @@ def _findings(view: View) -> Findings:
 
 CAUSE = Cause(
     id="dataloader_starved",
-    title="Waits for the DataLoader",
+    title=Text("Waits for the DataLoader"),
     row_class=FAULT,
-    advice="Use more workers (num_workers, up to the free cores), persistent_workers and prefetch_factor; make the "
-    "transforms cheaper, cache decoded data, or decode on the GPU.",
+    advice=Text(
+        "Use more workers (num_workers, up to the free cores), persistent_workers and prefetch_factor; make the "
+        "transforms cheaper, cache decoded data, or decode on the GPU."
+    ),
     priority="P0",
-    would_change="Workers that are idle while the trainer waits (then storage is the cause).",
+    would_change=Text("Workers that are idle while the trainer waits (then storage is the cause)."),
     claim=_claim,
     findings=_findings,
     activities=(Activity.LOADER_WAIT, Activity.LOADER_WORK, Activity.CHILD_BUSY),
-    source="PyTorch TensorBoard plugin: over 5 % of a step; TensorBoard profiler: 5 and 20 %",
+    source=Text("PyTorch TensorBoard plugin: over 5 % of a step; TensorBoard profiler: 5 and 20 %"),
 )

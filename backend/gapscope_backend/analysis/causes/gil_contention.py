@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 
 
@@ -15,13 +16,13 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "stacks",
-            "idle time in which the feeding thread is off the CPU while another thread owns the lock",
+            Text("idle time in which the feeding thread is off the CPU while another thread owns the lock"),
             view.mean_activity(Activity.GIL_WAIT),
             0.3,
         )
         + fact(
             "process_cpu_cores",
-            "CPU of the owner: about one core, as the lock allows",
+            Text("CPU of the owner: about one core, as the lock allows"),
             view.mean(view.cpu.owners),
             1.5,
             "cores",
@@ -31,15 +32,17 @@ def _findings(view: View) -> Findings:
 
 CAUSE = Cause(
     id="gil_contention",
-    title="Waits for Python's interpreter lock",
+    title=Text("Waits for Python's interpreter lock"),
     row_class=FAULT,
-    advice="Move the Python work out of this process (multiprocessing, a separate service), or into code that lets "
-    "go of the lock; or use free-threaded Python.",
+    advice=Text(
+        "Move the Python work out of this process (multiprocessing, a separate service), or into code that lets "
+        "go of the lock; or use free-threaded Python."
+    ),
     priority="P0",
-    would_change="A feeding thread that is on the CPU or owns the lock while the GPU idles.",
+    would_change=Text("A feeding thread that is on the CPU or owns the lock while the GPU idles."),
     claim=_claim,
     findings=_findings,
     activities=(Activity.GIL_WAIT,),
     looks_at_others=True,
-    source="sys.getswitchinterval (5 ms); recordings",
+    source=Text("sys.getswitchinterval (5 ms); recordings"),
 )

@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.causes.job import SPIN_SM_RATIO, same_job
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 
 CONTRAST = 0.4
@@ -30,11 +31,11 @@ def _claim(view: View) -> Claim:
 
 
 def _findings(view: View) -> Findings:
-    facts = fact("gpu_graphics_active_ratio", "graphics active here", view.mean(view.counters.graphics), None)
+    facts = fact("gpu_graphics_active_ratio", Text("graphics active here"), view.mean(view.counters.graphics), None)
     for peer in _full_peers(view):
         facts += fact(
             "gpu_graphics_active_ratio",
-            f"graphics active on GPU {peer.gpu.index} of the same job",
+            Text("graphics active on GPU {index} of the same job", index=peer.gpu.index),
             view.mean(peer.counters.graphics),
             CONTRAST,
         )
@@ -43,12 +44,12 @@ def _findings(view: View) -> Findings:
 
 CAUSE = Cause(
     id="gpu_imbalance",
-    title="Idles while a sibling of the same job is full",
+    title=Text("Idles while a sibling of the same job is full"),
     row_class=FAULT,
-    advice="Hand out work by load instead of in turn (shortest queue), split long requests, or balance shards.",
+    advice=Text("Hand out work by load instead of in turn (shortest queue), split long requests, or balance shards."),
     priority="P1",
-    would_change="Siblings with like graphics active, or a host that is busy for this GPU.",
+    would_change=Text("Siblings with like graphics active, or a host that is busy for this GPU."),
     claim=_claim,
     findings=_findings,
-    source="contrast between siblings, from recordings",
+    source=Text("contrast between siblings, from recordings"),
 )

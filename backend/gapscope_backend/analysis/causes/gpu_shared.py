@@ -9,6 +9,7 @@ from gapscope_backend.analysis.causes.cause import LIMIT, Cause, Claim, Findings
 from gapscope_backend.analysis.counters import held_cells, ratio
 from gapscope_backend.analysis.gaps import Flags
 from gapscope_backend.analysis.host_side import NEAR_CELLS
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -80,19 +81,21 @@ def _findings(view: View) -> Findings:
     facts = tuple(
         item
         for pid, used in sorted(_tenants(view).items())
-        for item in fact("process_gpu_sm_ratio", f"SM utilization of process {pid}", used, TENANT_RATIO)
+        for item in fact("process_gpu_sm_ratio", Text("SM utilization of process {pid}", pid=pid), used, TENANT_RATIO)
     )
     return Findings(facts)
 
 
 CAUSE = Cause(
     id="gpu_shared",
-    title="Taken in turns by another process",
+    title=Text("Taken in turns by another process"),
     row_class=LIMIT,
-    advice="If one of them must be fast, give it a GPU or a MIG slice of its own; MPS lets them run side by side.",
+    advice=Text(
+        "If one of them must be fast, give it a GPU or a MIG slice of its own; MPS lets them run side by side."
+    ),
     priority="",
-    would_change="A single process with SM utilization.",
+    would_change=Text("A single process with SM utilization."),
     claim=_claim,
     findings=_findings,
-    source="NVIDIA time slicing of contexts; NVML process utilization",
+    source=Text("NVIDIA time slicing of contexts; NVML process utilization"),
 )

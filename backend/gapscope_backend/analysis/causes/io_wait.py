@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
 from gapscope_backend.analysis.causes.dataloader_starved import IDLE_WORKER_CORES
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -41,31 +42,39 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "stacks",
-            "idle time in which the feeding thread waits for a file or socket that it reads",
+            Text("idle time in which the feeding thread waits for a file or socket that it reads"),
             view.mean_activity(Activity.IO_WAIT),
             0.3,
         )
         + fact(
             "stacks",
-            "idle time in which it waits for another thread that reads",
+            Text("idle time in which it waits for another thread that reads"),
             view.mean_activity(Activity.PRODUCER_READS) or None,
             0.3,
         )
-        + fact("stacks", "of their work, time in which workers wait for data", reading_workers(view) or None, 0.5)
-        + fact("process_cpu_cores", "CPU of the owner", view.mean(view.cpu.owners), 0.5, "cores")
-        + fact("cpu_iowait_cores", "cores idle while a task waits for a disk", view.mean(view.cpu.iowait), 0.5, "cores")
+        + fact("stacks", Text("of their work, time in which workers wait for data"), reading_workers(view) or None, 0.5)
+        + fact("process_cpu_cores", Text("CPU of the owner"), view.mean(view.cpu.owners), 0.5, "cores")
+        + fact(
+            "cpu_iowait_cores",
+            Text("cores idle while a task waits for a disk"),
+            view.mean(view.cpu.iowait),
+            0.5,
+            "cores",
+        )
     )
 
 
 CAUSE = Cause(
     id="io_wait",
-    title="Waits for storage or network",
+    title=Text("Waits for storage or network"),
     row_class=FAULT,
-    advice="Read ahead in other threads or processes, keep data nearer (local NVMe, memory), and read larger pieces.",
+    advice=Text(
+        "Read ahead in other threads or processes, keep data nearer (local NVMe, memory), and read larger pieces."
+    ),
     priority="P1",
-    would_change="A feeding thread that computes, or waits for another thread, while the GPU idles.",
+    would_change=Text("A feeding thread that computes, or waits for another thread, while the GPU idles."),
     claim=_claim,
     findings=_findings,
     activities=(Activity.IO_WAIT, Activity.PRODUCER_READS, Activity.LOADER_WAIT, Activity.BLOCKED),
-    source="proc io counters; recordings",
+    source=Text("proc io counters; recordings"),
 )

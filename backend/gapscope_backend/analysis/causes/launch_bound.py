@@ -6,6 +6,7 @@ import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -66,22 +67,22 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "stacks",
-            "idle time in which the feeding thread is launching GPU work",
+            Text("idle time in which the feeding thread is launching GPU work"),
             view.mean_activity(*PATH),
             HOST_BOUND_SHARE,
         )
-        + fact("gpu_sm_active_ratio", "of the SMs are active while the GPU works", filling, EMPTY_SM_RATIO)
-        + fact("gpu_sm_occupancy_ratio", "of the warps are resident while it works", occupancy, 0.1)
+        + fact("gpu_sm_active_ratio", Text("of the SMs are active while the GPU works"), filling, EMPTY_SM_RATIO)
+        + fact("gpu_sm_occupancy_ratio", Text("of the warps are resident while it works"), occupancy, 0.1)
         + fact(
             "process_cpu_cores",
-            "CPU of the processes that hold the GPU",
+            Text("CPU of the processes that hold the GPU"),
             view.mean(view.cpu.owners),
             FULL_CORE,
             "cores",
         ),
         fact(
             "stacks",
-            "idle time in which it computes something else",
+            Text("idle time in which it computes something else"),
             view.mean_activity(Activity.CPU_WORK, Activity.PYTHON) or None,
             HOST_BOUND_SHARE,
         ),
@@ -90,13 +91,17 @@ def _findings(view: View) -> Findings:
 
 CAUSE = Cause(
     id="launch_bound",
-    title="Waits for kernel launches",
+    title=Text("Waits for kernel launches"),
     row_class=FAULT,
-    advice="Launch less often: CUDA graphs, torch.compile(mode='reduce-overhead'), fused kernels, larger batches.",
+    advice=Text(
+        "Launch less often: CUDA graphs, torch.compile(mode='reduce-overhead'), fused kernels, larger batches."
+    ),
     priority="P3",
-    would_change="SMs well filled while the GPU works, or a feeding thread that waits or computes something else.",
+    would_change=Text(
+        "SMs well filled while the GPU works, or a feeding thread that waits or computes something else."
+    ),
     claim=_claim,
     findings=_findings,
     activities=PATH,
-    source="DCGM: SM active below 0.5 is poor; 0.003 to 0.10 in recordings",
+    source=Text("DCGM: SM active below 0.5 is poor; 0.003 to 0.10 in recordings"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapscope_backend.analysis.causes.cause import LIMIT, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 
 DRAM_ROOF = 0.7
@@ -27,20 +28,22 @@ def _findings(view: View) -> Findings:
     dram = view.mean(view.counters.while_busy(view.counters.dram), view.busy)
     tensor = view.mean(view.counters.while_busy(view.counters.tensor), view.busy)
     return Findings(
-        fact("gpu_dram_active_ratio", "of the peak memory bandwidth while the GPU works", dram, DRAM_ROOF)
-        + fact("gpu_tensor_active_ratio", "tensor pipes active while it works", tensor, TENSOR_BELOW)
+        fact("gpu_dram_active_ratio", Text("of the peak memory bandwidth while the GPU works"), dram, DRAM_ROOF)
+        + fact("gpu_tensor_active_ratio", Text("tensor pipes active while it works"), tensor, TENSOR_BELOW)
     )
 
 
 CAUSE = Cause(
     id="memory_bound",
-    title="Limited by its own memory bandwidth",
+    title=Text("Limited by its own memory bandwidth"),
     row_class=LIMIT,
-    advice="The hardware is at its roof. Do more with each byte: larger batches, quantised weights, fused kernels; "
-    "or a GPU with more bandwidth.",
+    advice=Text(
+        "The hardware is at its roof. Do more with each byte: larger batches, quantised weights, fused kernels; "
+        "or a GPU with more bandwidth."
+    ),
     priority="P2",
-    would_change="DRAM active well below its ceiling.",
+    would_change=Text("DRAM active well below its ceiling."),
     claim=_claim,
     findings=_findings,
-    source="DCGM: 0.8 of DRAM active is a practical peak; 0.92 in recordings",
+    source=Text("DCGM: 0.8 of DRAM active is a practical peak; 0.92 in recordings"),
 )

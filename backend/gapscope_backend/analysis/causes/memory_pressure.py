@@ -8,6 +8,7 @@ from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.allocator_thrash import ALLOCATOR_SHARE, driver_busy
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.counters import held_cells
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -52,22 +53,29 @@ def _claim(view: View) -> Claim:
 def _findings(view: View) -> Findings:
     pressure = view.mean(held_cells(view.window, "host", "host_memory_pressure_ratio"))
     return Findings(
-        fact("gpu_memory_used_bytes", "of the device's memory in use", view.mean(fullness(view)), NEAR_FULL)
-        + fact("stacks", "idle time in frames of the allocator", view.mean_activity(Activity.ALLOCATOR) or None, 0.1)
-        + fact("host_memory_pressure_ratio", "time in which tasks of the host waited for memory", pressure, PRESSURE)
+        fact("gpu_memory_used_bytes", Text("of the device's memory in use"), view.mean(fullness(view)), NEAR_FULL)
+        + fact(
+            "stacks", Text("idle time in frames of the allocator"), view.mean_activity(Activity.ALLOCATOR) or None, 0.1
+        )
+        + fact(
+            "host_memory_pressure_ratio", Text("time in which tasks of the host waited for memory"), pressure, PRESSURE
+        )
     )
 
 
 CAUSE = Cause(
     id="memory_pressure",
-    title="Is short of memory",
+    title=Text("Is short of memory"),
     row_class=FAULT,
-    advice="Make the job smaller (batch, sequence length, activation checkpointing, a lower reserve of the server), "
-    "allocate once, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; on the host, fewer workers or more memory.",
+    advice=Text(
+        "Make the job smaller (batch, sequence length, activation checkpointing, a lower reserve of the server), "
+        "allocate once, set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; on the host, fewer workers or more "
+        "memory."
+    ),
     priority="P2",
-    would_change="Free device memory, or no time in the allocator or in swapping while the GPU idles.",
+    would_change=Text("Free device memory, or no time in the allocator or in swapping while the GPU idles."),
     claim=_claim,
     findings=_findings,
     activities=ROOM,
-    source="PyTorch CUDA memory management notes; kernel PSI documentation",
+    source=Text("PyTorch CUDA memory management notes; kernel PSI documentation"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 
 FP32_BOUND = 0.2
@@ -34,26 +35,26 @@ def _findings(view: View) -> Findings:
     tensor = view.mean(view.counters.while_busy(view.counters.tensor), view.busy)
     sm = view.mean(view.counters.while_busy(view.counters.sm), view.busy)
     return Findings(
-        fact("gpu_fp32_active_ratio", "FP32 pipe active while the GPU works", fp32, FP32_BOUND)
-        + fact("gpu_fp64_active_ratio", "FP64 pipe active while it works", fp64 or None, FP32_BOUND)
+        fact("gpu_fp32_active_ratio", Text("FP32 pipe active while the GPU works"), fp32, FP32_BOUND)
+        + fact("gpu_fp64_active_ratio", Text("FP64 pipe active while it works"), fp64 or None, FP32_BOUND)
         + fact(
             "gpu_tensor_active_ratio",
-            "tensor pipes active while it works",
+            Text("tensor pipes active while it works"),
             tensor,
             None if fp32 is None else TENSOR_OF_FP32 * fp32,
         )
-        + fact("gpu_sm_active_ratio", "SMs active while it works", sm, 0.8)
+        + fact("gpu_sm_active_ratio", Text("SMs active while it works"), sm, 0.8)
     )
 
 
 CAUSE = Cause(
     id="no_tensor_cores",
-    title="Computes in FP32 beside idle tensor cores",
+    title=Text("Computes in FP32 beside idle tensor cores"),
     row_class=FAULT,
-    advice="Allow TF32 (torch.set_float32_matmul_precision('high')) or use BF16/FP16 autocast.",
+    advice=Text("Allow TF32 (torch.set_float32_matmul_precision('high')) or use BF16/FP16 autocast."),
     priority="P2",
-    would_change="Tensor pipes active, or an FP32 pipe that is not the limit.",
+    would_change=Text("Tensor pipes active, or an FP32 pipe that is not the limit."),
     claim=_claim,
     findings=_findings,
-    source="NVIDIA data sheets: TF32 at 8 times FP32; recordings",
+    source=Text("NVIDIA data sheets: TF32 at 8 times FP32; recordings"),
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import UNUSED, Cause, Claim, Findings, fact, stack_confidence
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import QUIET_RATIO, View
 from gapscope_backend.analysis.window import Floats
 
@@ -37,25 +38,27 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "gpu_graphics_active_ratio",
-            f"at rest (below {QUIET_RATIO:.0%}) in pauses of 0.5 s and longer",
+            Text("at rest (below {level:.0%}) in pauses of 0.5 s and longer", level=QUIET_RATIO),
             quiet,
             0.5,
             "seconds",
         )
-        + fact("process_cpu_cores", "CPU of the owners in these pauses", cores, ASLEEP_CORES, "cores")
-        + fact("gpu_power_watts", "power in these pauses", power, None, "watts")
+        + fact("process_cpu_cores", Text("CPU of the owners in these pauses"), cores, ASLEEP_CORES, "cores")
+        + fact("gpu_power_watts", Text("power in these pauses"), power, None, "watts")
     )
 
 
 CAUSE = Cause(
     id="no_work",
-    title="No work arrives",
+    title=Text("No work arrives"),
     row_class=UNUSED,
-    advice="Nothing to repair. To use the GPU better: send it more work, put more services on it, or scale down.",
+    advice=Text("Nothing to repair. To use the GPU better: send it more work, put more services on it, or scale down."),
     priority="",
-    would_change="CPU use in the owner during the pauses, or work that waits elsewhere (a queue that is not empty).",
+    would_change=Text(
+        "CPU use in the owner during the pauses, or work that waits elsewhere (a queue that is not empty)."
+    ),
     claim=_claim,
     findings=_findings,
     activities=(Activity.QUEUE_WAIT, Activity.BLOCKED),
-    source="Nsight Systems: gaps over 500 ms",
+    source=Text("Nsight Systems: gaps over 500 ms"),
 )

@@ -9,6 +9,7 @@ from gapscope_backend.analysis.causes.transfer import MOVERS, copy_claim, engine
 from gapscope_backend.analysis.counters import held_cells, link_bytes_per_second
 from gapscope_backend.analysis.cpu import cpu_list
 from gapscope_backend.analysis.feeders import feeding_threads
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -60,21 +61,23 @@ def _claim(view: View) -> Claim:
 
 def _findings(view: View) -> Findings:
     return Findings(
-        fact("thread_last_cpu_index", "time of the feeding threads on CPUs that are not the GPU's own",
+        fact("thread_last_cpu_index", Text("time of the feeding threads on CPUs that are not the GPU's own"),
              view.mean(remote_share(view)), REMOTE_SHARE)
-        + fact("pcie_rx_bytes_per_second", "of the PCIe link in use", view.mean(_rate(view)), SLOW_LINK)
+        + fact("pcie_rx_bytes_per_second", Text("of the PCIe link in use"), view.mean(_rate(view)), SLOW_LINK)
     )  # fmt: skip
 
 
 CAUSE = Cause(
     id="numa_remote",
-    title="Is fed from the far socket",
+    title=Text("Is fed from the far socket"),
     row_class=FAULT,
-    advice="Bind the process to the GPU's socket: numactl --cpunodebind=N --membind=N, with N from nvidia-smi topo -m.",
+    advice=Text(
+        "Bind the process to the GPU's socket: numactl --cpunodebind=N --membind=N, with N from nvidia-smi topo -m."
+    ),
     priority="P2",
-    would_change="Feeding threads on the GPU's own CPUs, or copies at the link's full rate.",
+    would_change=Text("Feeding threads on the GPU's own CPUs, or copies at the link's full rate."),
     claim=_claim,
     findings=_findings,
     activities=MOVERS,
-    source="nvidia-smi topo; Intel Memory Latency Checker, AMD NPS tuning guides",
+    source=Text("nvidia-smi topo; Intel Memory Latency Checker, AMD NPS tuning guides"),
 )

@@ -7,6 +7,7 @@ import numpy as np
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.causes.transfer import MOVERS, copy_claim, moving_share
 from gapscope_backend.analysis.counters import held_cells
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -27,18 +28,18 @@ def _claim(view: View) -> Claim:
 
 def _findings(view: View) -> Findings:
     below = view.mean(degraded(view))
-    return Findings(fact("pcie_link_width_lanes", "time with the link below its maximum, under load", below, 0.5))
+    return Findings(fact("pcie_link_width_lanes", Text("time with the link below its maximum, under load"), below, 0.5))
 
 
 CAUSE = Cause(
     id="pcie_degraded",
-    title="Copies over a PCIe link below its maximum",
+    title=Text("Copies over a PCIe link below its maximum"),
     row_class=FAULT,
-    advice="Reseat the card, check slot, riser and firmware; compare LnkSta with LnkCap in lspci -vv under load.",
+    advice=Text("Reseat the card, check slot, riser and firmware; compare LnkSta with LnkCap in lspci -vv under load."),
     priority="P1",
-    would_change="Generation and width at their maxima while data moves.",
+    would_change=Text("Generation and width at their maxima while data moves."),
     claim=_claim,
     findings=_findings,
     activities=MOVERS,
-    source="PCI-SIG link rates",
+    source=Text("PCI-SIG link rates"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapscope_backend.analysis.causes.cause import GOOD, MISSING, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 
 BUSY_PIPE = 0.4
@@ -23,11 +24,13 @@ def _claim(view: View) -> Claim:
 def _findings(view: View) -> Findings:
     c = view.counters
     return Findings(
-        fact("gpu_graphics_active_ratio", "graphics active", view.mean(c.graphics), 0.9)
-        + fact("gpu_sm_active_ratio", "SMs active while the GPU works", view.mean(c.while_busy(c.sm), view.busy), 0.6)
+        fact("gpu_graphics_active_ratio", Text("graphics active"), view.mean(c.graphics), 0.9)
+        + fact(
+            "gpu_sm_active_ratio", Text("SMs active while the GPU works"), view.mean(c.while_busy(c.sm), view.busy), 0.6
+        )
         + fact(
             "gpu_tensor_active_ratio",
-            "tensor pipes active while it works",
+            Text("tensor pipes active while it works"),
             view.mean(c.while_busy(c.tensor), view.busy),
         )
     )
@@ -35,30 +38,32 @@ def _findings(view: View) -> Findings:
 
 HEALTHY = Cause(
     id="healthy",
-    title="Works, and fills the chip",
+    title=Text("Works, and fills the chip"),
     row_class=GOOD,
-    advice="Nothing to do here.",
+    advice=Text("Nothing to do here."),
     priority="",
-    would_change="Idle time, or work that leaves most of the chip empty.",
+    would_change=Text("Idle time, or work that leaves most of the chip empty."),
     claim=_claim,
     findings=_findings,
 )
 UNKNOWN = Cause(
     id="unknown",
-    title="Not explained",
+    title=Text("Not explained"),
     row_class=MISSING,
-    advice="Record Python stacks beside the readings (py-spy dump --nonblocking) and let the agent read hardware "
-    "counters, or run it under a profiler: nsys profile --trace=cuda,osrt,nvtx COMMAND, or torch.profiler.",
+    advice=Text(
+        "Record Python stacks beside the readings (py-spy dump --nonblocking) and let the agent read hardware "
+        "counters, or run it under a profiler: nsys profile --trace=cuda,osrt,nvtx COMMAND, or torch.profiler."
+    ),
     priority="",
-    would_change="Stacks, counters and CPU figures for this time.",
+    would_change=Text("Stacks, counters and CPU figures for this time."),
     claim=lambda _: Claim(),
 )
 NOT_MEASURED = Cause(
     id="not_measured",
-    title="No data",
+    title=Text("No data"),
     row_class=MISSING,
-    advice="See the state of the sources on this host.",
+    advice=Text("See the state of the sources on this host."),
     priority="",
-    would_change="Readings of the GPU for this time.",
+    would_change=Text("Readings of the GPU for this time."),
     claim=lambda _: Claim(),
 )

@@ -14,6 +14,7 @@ from gapscope_backend.analysis.causes.job import (
     spins,
     waits_for_work_of,
 )
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -51,25 +52,29 @@ def _spinning(view: View) -> Claim:
 
 
 def _findings(view: View) -> Findings:
-    facts = fact("gpu_sm_active_ratio", "of the SMs are active while it counts as busy", view.filling, SPIN_SM_RATIO)
+    facts = fact(
+        "gpu_sm_active_ratio", Text("of the SMs are active while it counts as busy"), view.filling, SPIN_SM_RATIO
+    )
     for peer in _slow_peers(view):
-        name = f"GPU {peer.gpu.index} of the same job"
-        facts += fact("gpu_graphics_active_ratio", f"graphics active on {name}", view.mean(peer.counters.graphics), 0.7)
-        facts += fact(
-            "gpu_tensor_active_ratio", f"tensor and FP pipes on {name}, for the same work", peer.useful_pipes, None
-        )
+        index = peer.gpu.index
+        active = Text("graphics active on GPU {index} of the same job", index=index)
+        pipes = Text("tensor and FP pipes on GPU {index} of the same job, for the same work", index=index)
+        facts += fact("gpu_graphics_active_ratio", active, view.mean(peer.counters.graphics), 0.7)
+        facts += fact("gpu_tensor_active_ratio", pipes, peer.useful_pipes, None)
     return Findings(facts)
 
 
 CAUSE = Cause(
     id="straggler",
-    title="Spins in a collective for a slower peer",
+    title=Text("Spins in a collective for a slower peer"),
     row_class=FAULT,
-    advice="Look at the slow rank's own causes first; give every rank the same amount of work and the same input path.",
+    advice=Text(
+        "Look at the slow rank's own causes first; give every rank the same amount of work and the same input path."
+    ),
     priority="P0",
-    would_change="Peers with equal graphics active, or more useful work on this GPU than on the idle one.",
+    would_change=Text("Peers with equal graphics active, or more useful work on this GPU than on the idle one."),
     claim=_claim,
     findings=_findings,
     activities=(Activity.COLLECTIVE,),
-    source="NVIDIA NCCL: ranks spin in a collective's kernels; SM shares from recordings",
+    source=Text("NVIDIA NCCL: ranks spin in a collective's kernels; SM shares from recordings"),
 )

@@ -9,6 +9,7 @@ from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings
 from gapscope_backend.analysis.causes.launch_bound import PATH
 from gapscope_backend.analysis.counters import ratio
 from gapscope_backend.analysis.gaps import Flags
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -68,24 +69,32 @@ def _findings(view: View) -> Findings:
     return Findings(
         fact(
             "stacks",
-            "of the idle launching time goes to fetching results or waiting for the GPU",
+            Text("of the idle launching time goes to fetching results or waiting for the GPU"),
             view.mean(sync_share(view), view.idle),
             SYNC_SHARE,
         )
-        + fact("pcie_tx_bytes_per_second", "device to host, small pieces", view.mean(view.counters.tx), None, "bytes/s")
+        + fact(
+            "pcie_tx_bytes_per_second",
+            Text("device to host, small pieces"),
+            view.mean(view.counters.tx),
+            None,
+            "bytes/s",
+        )
     )
 
 
 CAUSE = Cause(
     id="sync_points",
-    title="Host and GPU wait for each other",
+    title=Text("Host and GPU wait for each other"),
     row_class=FAULT,
-    advice="Keep results on the GPU: collect losses as tensors, read them every hundred steps, log from another "
-    "stream, avoid .item(), .cpu(), nonzero and prints of tensors in the loop.",
+    advice=Text(
+        "Keep results on the GPU: collect losses as tensors, read them every hundred steps, log from another "
+        "stream, avoid .item(), .cpu(), nonzero and prints of tensors in the loop."
+    ),
     priority="P3",
-    would_change="Source lines without a fetch, or a thread that runs ahead of the GPU.",
+    would_change=Text("Source lines without a fetch, or a thread that runs ahead of the GPU."),
     claim=_claim,
     findings=_findings,
     activities=PATH,
-    source="PyTorch performance tuning guide; recordings",
+    source=Text("PyTorch performance tuning guide; recordings"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -39,11 +40,11 @@ def _findings(view: View) -> Findings:
     share = None if not peak else view.mean(view.counters.clock / peak, view.busy)
     temperature = view.mean(view.window.gpu_cells(view.gpu, "gpu_temperature_celsius"))
     return Findings(
-        fact("gpu_sm_clock_hertz", "of the maximum SM clock while the GPU works", share, 1.0 - HELD_CLOCK)
-        + fact("gpu_temperature_celsius", "temperature", temperature, None, "celsius")
+        fact("gpu_sm_clock_hertz", Text("of the maximum SM clock while the GPU works"), share, 1.0 - HELD_CLOCK)
+        + fact("gpu_temperature_celsius", Text("temperature"), temperature, None, "celsius")
         + fact(
             "gpu_power_watts",
-            f"power, of {view.gpu.power_limit_watts or 0:.0f} W allowed",
+            Text("power, of {limit:.0f} W allowed", limit=view.gpu.power_limit_watts or 0.0),
             view.mean(view.counters.power),
             None,
             "watts",
@@ -53,13 +54,15 @@ def _findings(view: View) -> Findings:
 
 CAUSE = Cause(
     id="throttled",
-    title="Runs at reduced clocks",
+    title=Text("Runs at reduced clocks"),
     row_class=FAULT,
-    advice="Check cooling, power supply and limits (nvidia-smi -q -d PERFORMANCE,CLOCK,POWER) and locked clocks "
-    "(nvidia-smi -rgc).",
+    advice=Text(
+        "Check cooling, power supply and limits (nvidia-smi -q -d PERFORMANCE,CLOCK,POWER) and locked clocks "
+        "(nvidia-smi -rgc)."
+    ),
     priority="P2",
-    would_change="SM clock near its maximum under load.",
+    would_change=Text("SM clock near its maximum under load."),
     claim=_claim,
     findings=_findings,
-    source="NVML clocks event reasons",
+    source=Text("NVML clocks event reasons"),
 )

@@ -11,6 +11,7 @@ import numpy as np
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact
 from gapscope_backend.analysis.counters import link_bytes_per_second
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 from gapscope_backend.analysis.window import Floats
 
@@ -23,6 +24,9 @@ STRONG_SHARE = 0.2
 CPU at less than half the link's rate (seen: 0.4 for pageable and 1.0 for pinned memory, at most 0.01 elsewhere)."""
 HOST_PER_COPY = 1.0 / STRONG_SHARE
 """Below that, native calls and waits count up to five times the copies' own time: staging and page faults."""
+
+FULL = Text("of the PCIe link's {link:.0f} GB/s in use; the link is full")
+PAGEABLE = Text("of the PCIe link's {link:.0f} GB/s in use; pageable memory would explain a rate so far below the link")
 
 MOVERS = (Activity.COPY, Activity.DEVICE_WAIT, Activity.SYNC, Activity.NATIVE, Activity.LAUNCH, Activity.UNSEEN)
 
@@ -67,43 +71,43 @@ def copy_findings(view: View, *, to_device: bool) -> Findings:
     rate = view.mean(view.counters.rx if to_device else view.counters.tx)
     share = None if rate is None else rate / link
     metric = "pcie_rx_bytes_per_second" if to_device else "pcie_tx_bytes_per_second"
-    kind = (
-        ""
-        if share is None
-        else ("; pageable memory would explain a rate so far below the link" if share < 0.5 else "; the link is full")
-    )
+    text = PAGEABLE if share is not None and share < 0.5 else FULL
     return Findings(
-        fact(metric, f"of the PCIe link's {link / 1e9:.0f} GB/s in use{kind}", share, STRONG_SHARE)
-        + fact("gpu_utilization_ratio", "time in which only copy engines ran", view.mean(engine_share(view)), 0.2)
-        + fact("gpu_sm_active_ratio", "SMs active", view.mean(view.counters.sm), 0.5)
+        fact(metric, text.of(link=link / 1e9), share, STRONG_SHARE)
+        + fact("gpu_utilization_ratio", Text("time in which only copy engines ran"), view.mean(engine_share(view)), 0.2)
+        + fact("gpu_sm_active_ratio", Text("SMs active"), view.mean(view.counters.sm), 0.5)
     )
 
 
 H2D = Cause(
     id="h2d_copy",
-    title="Copies data to the GPU",
+    title=Text("Copies data to the GPU"),
     row_class=FAULT,
-    advice="Use pinned memory (pin_memory=True) and non_blocking copies on a stream of their own, overlap them with "
-    "compute, send smaller types (uint8, fp16), and keep on the GPU what is used again.",
+    advice=Text(
+        "Use pinned memory (pin_memory=True) and non_blocking copies on a stream of their own, overlap them with "
+        "compute, send smaller types (uint8, fp16), and keep on the GPU what is used again."
+    ),
     priority="P1",
-    would_change="Low PCIe traffic from host to device while the GPU idles.",
+    would_change=Text("Low PCIe traffic from host to device while the GPU idles."),
     claim=lambda view: copy_claim(moving_share(view, to_device=True)),
     findings=lambda view: copy_findings(view, to_device=True),
     activities=MOVERS,
-    source="PCI-SIG link rates; CUDA best practices: pinned against pageable memory",
+    source=Text("PCI-SIG link rates; CUDA best practices: pinned against pageable memory"),
 )
 D2H = Cause(
     id="d2h_copy",
-    title="Copies data back to the host",
+    title=Text("Copies data back to the host"),
     row_class=FAULT,
-    advice="Fetch less and less often, reduce on the GPU first, copy into pinned memory without blocking, and overlap "
-    "it with the next step.",
+    advice=Text(
+        "Fetch less and less often, reduce on the GPU first, copy into pinned memory without blocking, and overlap "
+        "it with the next step."
+    ),
     priority="P1",
-    would_change="Low PCIe traffic from device to host while the GPU idles.",
+    would_change=Text("Low PCIe traffic from device to host while the GPU idles."),
     claim=lambda view: copy_claim(moving_share(view, to_device=False)),
     findings=lambda view: copy_findings(view, to_device=False),
     activities=MOVERS,
-    source="PCI-SIG link rates; CUDA best practices: pinned against pageable memory",
+    source=Text("PCI-SIG link rates; CUDA best practices: pinned against pageable memory"),
 )
 
 
@@ -115,12 +119,12 @@ def _undirected(view: View) -> Claim:
 
 TRANSFER = Cause(
     id="transfer",
-    title="Moves data over PCIe",
+    title=Text("Moves data over PCIe"),
     row_class=FAULT,
-    advice="See which copies run (nsys profile --trace=cuda) and overlap or avoid them.",
+    advice=Text("See which copies run (nsys profile --trace=cuda) and overlap or avoid them."),
     priority="P1",
-    would_change="PCIe counters, which would tell the direction.",
+    would_change=Text("PCIe counters, which would tell the direction."),
     claim=_undirected,
     activities=MOVERS,
-    source="PCI-SIG link rates; CUDA best practices: pinned against pageable memory",
+    source=Text("PCI-SIG link rates; CUDA best practices: pinned against pageable memory"),
 )

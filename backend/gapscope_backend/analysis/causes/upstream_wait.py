@@ -6,6 +6,7 @@ import numpy as np
 
 from gapscope_backend.analysis.activity import Activity
 from gapscope_backend.analysis.causes.cause import FAULT, Cause, Claim, Findings, fact, stack_confidence
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.view import View
 
 BLOCKED_CORES = 0.5
@@ -23,22 +24,24 @@ def _findings(view: View) -> Findings:
     blocked = view.mean_activity(Activity.BLOCKED)
     computing = view.mean_activity(Activity.PRODUCER_BUSY, Activity.CHILD_BUSY)
     return Findings(
-        fact("stacks", "idle time in which the feeding thread waits on a queue, lock or timer", waits, 0.3)
-        + fact("stacks", "idle time in which it is off the CPU in code of its own", blocked or None, 0.3),
-        fact("stacks", "of it, time in which another thread or child was computing", computing or None, 0.1),
+        fact("stacks", Text("idle time in which the feeding thread waits on a queue, lock or timer"), waits, 0.3)
+        + fact("stacks", Text("idle time in which it is off the CPU in code of its own"), blocked or None, 0.3),
+        fact("stacks", Text("of it, time in which another thread or child was computing"), computing or None, 0.1),
     )
 
 
 CAUSE = Cause(
     id="upstream_wait",
-    title="Waits for requests or for a batching window",
+    title=Text("Waits for requests or for a batching window"),
     row_class=FAULT,
-    advice="Shorten the batching window or let a batch start when the GPU is free; send more requests at once; "
-    "let the next batch be collected while the GPU works on this one.",
+    advice=Text(
+        "Shorten the batching window or let a batch start when the GPU is free; send more requests at once; "
+        "let the next batch be collected while the GPU works on this one."
+    ),
     priority="P1",
-    would_change="A thread or child process that computes while the feeding thread waits.",
+    would_change=Text("A thread or child process that computes while the feeding thread waits."),
     claim=_claim,
     findings=_findings,
     activities=(Activity.QUEUE_WAIT, Activity.BLOCKED),
-    source="Triton dynamic batching notes; recordings",
+    source=Text("Triton dynamic batching notes; recordings"),
 )

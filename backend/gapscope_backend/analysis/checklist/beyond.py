@@ -10,6 +10,7 @@ import re
 
 from gapscope_backend.analysis.checklist.facts import Facts
 from gapscope_backend.analysis.checklist.model import Beyond
+from gapscope_backend.analysis.language import Text
 
 OWN_COMMAND = "COMMAND"
 PLAIN = re.compile(r"[\w@%+=:,./ -]+", re.ASCII)
@@ -26,19 +27,21 @@ def _of_process(facts: Facts, pid: int) -> tuple[Beyond, ...]:
     stem = f"gapscope-{pid}"
     return (
         Beyond(
-            "Which kernels and copies overlap, on which streams, and what lies between them?",
+            Text("Which kernels and copies overlap, on which streams, and what lies between them?"),
             pid,
             "nsys",
             f"nsys profile --trace=cuda,nvtx,osrt --delay=30 --duration=10 --kill=none -o {stem} {command}",
         ),
         Beyond(
-            "Why do the warps of a kernel stall, and how near is it to its own roofs?",
+            Text("Why do the warps of a kernel stall, and how near is it to its own roofs?"),
             pid,
             "ncu",
             f"ncu --target-processes all --launch-skip 1000 --launch-count 20 --set full -o {stem} {command}",
         ),
         Beyond(
-            "Which operators and modules take the time (PyTorch, started with KINETO_USE_DAEMON=1 beside dynolog)?",
+            Text(
+                "Which operators and modules take the time (PyTorch, started with KINETO_USE_DAEMON=1 beside dynolog)?"
+            ),
             pid,
             "torch.profiler",
             f"dyno gputrace --pids {pid} --duration-ms 2000 --log-file /tmp/{stem}.json",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gapscope_backend.analysis.checklist.commands import Program, known_programs
 from gapscope_backend.analysis.checklist.model import FAIL, PASS, STATUSES, WARN, Line
 from gapscope_backend.analysis.diagnose import diagnose
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.verdict import LedgerRow, Verdict
 from gapscope_backend.analysis.view import View, read_views
 from gapscope_backend.analysis.window import Window
@@ -37,9 +38,9 @@ class Facts:
         rows = (self.row(view, cause) for cause in causes)
         return sum(row.share for row in rows if row is not None)
 
-    def name(self, view: View) -> str:
+    def name(self, view: View) -> Text:
         """``GPU 0``."""
-        return f"GPU {view.gpu.index}"
+        return Text("GPU {index}", index=view.gpu.index)
 
     def worked(self, view: View) -> bool:
         """True where the GPU was under any load."""

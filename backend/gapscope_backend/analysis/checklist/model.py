@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from gapscope_backend.analysis.language import Text
+from gapscope_backend.analysis.verdict import silence
 
 PASS, WARN, FAIL, NOT_MEASURABLE = "pass", "warn", "fail", "not_measurable"
 STATUSES = (FAIL, WARN, NOT_MEASURABLE, PASS)
@@ -17,10 +20,10 @@ class Line:
     """
 
     check: str
-    title: str
+    title: Text
     status: str
-    figure: str
-    advice: str = ""
+    figure: Text
+    advice: Text = field(default_factory=silence)
     value: float | None = None
     unit: str = ""
 
@@ -29,7 +32,7 @@ class Line:
 class Beyond:
     """What counters that are always on cannot tell about a process, and the command that can."""
 
-    question: str
+    question: Text
     pid: int
     tool: str
     command: str
@@ -43,7 +46,7 @@ class Checklist:
     start_ns: int
     end_ns: int
     status: str
-    sentence: str
+    sentence: Text
     lines: tuple[Line, ...]
     beyond: tuple[Beyond, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Text, ...]

@@ -22,6 +22,7 @@ from gapscope_backend.analysis.checklist.checks import (
 )
 from gapscope_backend.analysis.checklist.facts import Facts, read_facts
 from gapscope_backend.analysis.checklist.model import FAIL, NOT_MEASURABLE, PASS, WARN, Checklist, Line
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.window import Window
 
 CHECKS: tuple[Check, ...] = (
@@ -49,21 +50,22 @@ def _status(lines: tuple[Line, ...]) -> str:
     return next((status for status in (FAIL, WARN) if any(line.status == status for line in lines)), PASS)
 
 
-def _sentence(facts: Facts, lines: tuple[Line, ...]) -> str:
-    counts = {status: sum(line.status == status for line in lines) for status in (FAIL, WARN, PASS, NOT_MEASURABLE)}
-    told = ", ".join(
-        f"{count} {word}"
-        for count, word in (
-            (counts[FAIL], "to fix"),
-            (counts[WARN], "to look at"),
-            (counts[PASS], "good"),
-            (counts[NOT_MEASURABLE], "not measurable"),
-        )
-        if count
-    )
-    asked = any(gpu.verdict not in UNLOADED for gpu in facts.verdict.gpus)
-    load = "" if asked else " No GPU was asked for anything: check again under load."
-    return f"{facts.window.host}, {facts.window.seconds:.0f} s: {told}.{load}"
+_COUNTED = (
+    (FAIL, Text("{count} to fix")),
+    (WARN, Text("{count} to look at")),
+    (PASS, Text("{count} good")),
+    (NOT_MEASURABLE, Text("{count} not measurable")),
+)
+
+
+def _sentence(facts: Facts, lines: tuple[Line, ...]) -> Text:
+    counts = [(text, sum(line.status == status for line in lines)) for status, text in _COUNTED]
+    told = tuple(text.of(count=count) for text, count in counts if count)
+    window = facts.window
+    said = Text("{host}, {seconds:.0f} s: {told:, }.", host=window.host, seconds=window.seconds, told=told)
+    if any(gpu.verdict not in UNLOADED for gpu in facts.verdict.gpus):
+        return said
+    return Text("{said} No GPU was asked for anything: check again under load.", said=said)
 
 
 def run_checklist(window: Window) -> Checklist:

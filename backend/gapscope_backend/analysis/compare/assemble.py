@@ -9,6 +9,7 @@ from gapscope_backend.analysis.compare.model import Comparison, FunctionRow, Led
 from gapscope_backend.analysis.compare.sentence import comparison_sentence, next_limit
 from gapscope_backend.analysis.compare.subject import Figure, Subject, read_subject
 from gapscope_backend.analysis.diagnose import SMALL_SHARE
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.window import Window
 
 TOP_FUNCTIONS = 20
@@ -96,14 +97,20 @@ def _spread(row: FunctionRow) -> float:
     return max(known) - min(known) if len(known) > 1 else max(known, default=0.0)
 
 
-def _notes(subjects: Sequence[Subject]) -> tuple[str, ...]:
-    notes = []
+def _notes(subjects: Sequence[Subject]) -> tuple[Text, ...]:
+    notes: list[Text] = []
     if len({subject.verdict.gpu_count for subject in subjects}) > 1:
-        counts = ", ".join(f"{subject.label}: {subject.verdict.gpu_count}" for subject in subjects)
-        notes.append(f"the sides have different numbers of GPUs ({counts}); shares and means are per GPU.")
+        counts = tuple(f"{subject.label}: {subject.verdict.gpu_count}" for subject in subjects)
+        notes.append(
+            Text("the sides have different numbers of GPUs ({counts:, }); shares and means are per GPU.", counts=counts)
+        )
     for subject in subjects:
         if subject.sample_count < FEW_SAMPLES:
-            seen = subject.sample_count or "no"
-            notes.append(f"{subject.label}: {seen} stack samples of feeding threads; its functions say little.")
-        notes += [f"{subject.label}: {note}" for note in subject.verdict.notes if "hardware counters" in note]
+            notes.append((_FEW if subject.sample_count else _NO).of(label=subject.label, count=subject.sample_count))
+        coarse = [note for note in subject.verdict.notes if "hardware counters" in note]
+        notes += [Text("{label}: {note}", label=subject.label, note=note) for note in coarse]
     return tuple(notes)
+
+
+_FEW = Text("{label}: {count} stack samples of feeding threads; its functions say little.")
+_NO = Text("{label}: no stack samples of feeding threads; its functions say little.")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gapscope_backend.analysis.language import Text
+
 
 @dataclass(frozen=True)
 class Side:
@@ -18,8 +20,8 @@ class Side:
     end_ns: int
     gpu_count: int
     verdict: str
-    title: str
-    sentence: str
+    title: Text
+    sentence: Text
     lost_share: float
 
 
@@ -30,7 +32,7 @@ class MetricRow:
 
     level: str
     name: str
-    label: str
+    label: Text
     unit: str
     values: tuple[float | None, ...]
 
@@ -40,7 +42,7 @@ class LedgerChange:
     """Shares of GPU time that one cause took."""
 
     cause: str
-    title: str
+    title: Text
     row_class: str
     shares: tuple[float, ...]
 
@@ -69,11 +71,11 @@ class Comparison:
     """
 
     sides: tuple[Side, ...]
-    sentence: str
+    sentence: Text
     better: tuple[str, ...]
     worse: tuple[str, ...]
     next_limit: str
     metrics: tuple[MetricRow, ...]
     ledger: tuple[LedgerChange, ...]
     functions: tuple[FunctionRow, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Text, ...]

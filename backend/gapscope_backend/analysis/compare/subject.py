@@ -10,12 +10,13 @@ import numpy as np
 
 from gapscope_backend.analysis.counters import held_cells
 from gapscope_backend.analysis.diagnose import diagnose
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.levels import read_levels
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.view import View, read_views
 from gapscope_backend.analysis.window import Floats, Window
 
-Figure = tuple[str, str, str, str]
+Figure = tuple[str, str, Text, str]
 """Level, metric name, label and unit."""
 
 
@@ -51,7 +52,7 @@ def _levels(views: tuple[View, ...]) -> dict[Figure, float | None]:
     for view in views:
         for place, level in enumerate(read_levels(view)):
             exact = place > 0 or view.counters.exact
-            label = level.label if exact else "graphics active"
+            label = level.label if exact else Text("graphics active")
             name = level.name if exact else "gpu_graphics_active_ratio"
             found.setdefault((level.level, name, label, level.unit), []).append(level.value if exact else None)
     return {figure: _mean(values) for figure, values in found.items()}
@@ -64,33 +65,33 @@ def _others(window: Window, views: tuple[View, ...]) -> dict[Figure, float | Non
     holders = {pid for gpu in window.gpus for pid in gpu.owners}
     rest = {process.pid for process in window.processes} - holders
     return {
-        ("power", "gpu_power_watts", "power a GPU", "watts"): over_gpus("power"),
-        ("power", "gpu_sm_clock_hertz", "SM clock", "hertz"): over_gpus("clock"),
-        ("power", "gpu_memory_used_bytes", "device memory in use", "bytes"): over_gpus("memory"),
-        ("pcie", "pcie_rx_bytes_per_second", "host to device", "bytes/s"): over_gpus("rx"),
-        ("pcie", "pcie_tx_bytes_per_second", "device to host", "bytes/s"): over_gpus("tx"),
-        ("cpu", "cpu_busy_cores", "host", "cores"): _cell_mean(held_cells(window, "host", "cpu_busy_cores")),
-        ("cpu", "cpu_iowait_cores", "host, waiting for disks", "cores"): _cell_mean(
+        ("power", "gpu_power_watts", Text("power a GPU"), "watts"): over_gpus("power"),
+        ("power", "gpu_sm_clock_hertz", Text("SM clock"), "hertz"): over_gpus("clock"),
+        ("power", "gpu_memory_used_bytes", Text("device memory in use"), "bytes"): over_gpus("memory"),
+        ("pcie", "pcie_rx_bytes_per_second", Text("host to device"), "bytes/s"): over_gpus("rx"),
+        ("pcie", "pcie_tx_bytes_per_second", Text("device to host"), "bytes/s"): over_gpus("tx"),
+        ("cpu", "cpu_busy_cores", Text("host"), "cores"): _cell_mean(held_cells(window, "host", "cpu_busy_cores")),
+        ("cpu", "cpu_iowait_cores", Text("host, waiting for disks"), "cores"): _cell_mean(
             held_cells(window, "host", "cpu_iowait_cores")
         ),
-        ("cpu", "process_cpu_cores", "processes on the GPUs", "cores"): _sum_of_processes(window, holders),
-        ("cpu", "process_cpu_cores", "processes around them", "cores"): _sum_of_processes(window, rest),
+        ("cpu", "process_cpu_cores", Text("processes on the GPUs"), "cores"): _sum_of_processes(window, holders),
+        ("cpu", "process_cpu_cores", Text("processes around them"), "cores"): _sum_of_processes(window, rest),
     }
 
 
 def _functions(views: tuple[View, ...]) -> Counter[tuple[str, str]]:
     """Innermost functions of the threads that feed any GPU."""
     counted: Counter[tuple[str, str]] = Counter()
-    sampled = [view.host for view in views if view.host.samples is not None]
-    if not sampled or sampled[0].samples is None:
+    sampled = [(view.host.samples, view.host.feeders) for view in views if view.host.samples is not None]
+    if not sampled:
         return counted
-    samples = sampled[0].samples
-    feeders = np.logical_or.reduce([host.feeders for host in sampled])
-    stacks, counts = np.unique(samples.stack[feeders], return_counts=True)
+    source = sampled[0][0].source
+    rows = np.unique(np.concatenate([samples.rows[feeders] for samples, feeders in sampled]))
+    stacks, counts = np.unique(source.stack[rows], return_counts=True)
     for stack, count in zip(stacks.tolist(), counts.tolist(), strict=True):
-        frames = samples.source.stacks[stack]
+        frames = source.stacks[stack]
         if frames:
-            frame = samples.source.frames[frames[0]]
+            frame = source.frames[frames[0]]
             counted[frame.function, frame.file] += count
     return counted
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gapscope_backend.analysis.language import Text
+
 
 @dataclass(frozen=True)
 class IdleHotspot:
@@ -68,7 +70,7 @@ class Contrast:
     end_ns: int
     split: str
     has_contrast: bool
-    sentence: str
+    sentence: Text
     idlest: float | None
     busiest: float | None
     idle_gpu_seconds: float

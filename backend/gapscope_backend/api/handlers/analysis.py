@@ -5,9 +5,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from gapscope_backend.analysis.checklist import run_checklist
-from gapscope_backend.api.answers import json_answer
+from gapscope_backend.api.answers import spoken_answer
 from gapscope_backend.api.context import CONTEXT
-from gapscope_backend.api.queries import CompareQuery, ContrastQuery, SpanQuery, read_query
+from gapscope_backend.api.queries import CompareQuery, ContrastQuery, SpokenSpanQuery, language_of, read_query
 from gapscope_backend.services.comparison import compare_hosts, parse_host_span
 from gapscope_backend.services.contrast import contrasts_of, parse_span_text
 from gapscope_backend.services.hosts import find_host
@@ -16,26 +16,28 @@ from gapscope_backend.services.hosts import find_host
 async def get_contrast(request: web.Request) -> web.Response:
     """The gaps of each GPU, or the chosen spans, against the rest."""
     context = request.app[CONTEXT]
-    asked = read_query(request, ContrastQuery)
+    asked, language = read_query(request, ContrastQuery), language_of(request)
     now_ns = context.clock()
     start_ns, end_ns = asked.span_ns(now_ns)
     spans = [parse_span_text(text, now_ns, "span") for text in asked.span]
     host = await find_host(context.database, request.match_info["host"])
-    return json_answer(await context.diagnosis.apply(host, start_ns, end_ns, contrasts_of(asked.gpu, spans)))
+    found = await context.diagnosis.apply(host, start_ns, end_ns, contrasts_of(asked.gpu, spans))
+    return spoken_answer(found, language)
 
 
 async def get_comparison(request: web.Request) -> web.Response:
     """Two or more spans side by side."""
     context = request.app[CONTEXT]
-    asked = read_query(request, CompareQuery)
+    asked, language = read_query(request, CompareQuery), language_of(request)
     now_ns = context.clock()
     spans = [parse_host_span(text, now_ns, name) for name, text in asked.given()]
-    return json_answer(await compare_hosts(context.database, context.diagnosis, spans))
+    return spoken_answer(await compare_hosts(context.database, context.diagnosis, spans), language)
 
 
 async def get_checklist(request: web.Request) -> web.Response:
     """The go-live checklist."""
     context = request.app[CONTEXT]
-    start_ns, end_ns = read_query(request, SpanQuery).span_ns(context.clock())
+    asked, language = read_query(request, SpokenSpanQuery), language_of(request)
+    start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])
-    return json_answer(await context.diagnosis.apply(host, start_ns, end_ns, run_checklist))
+    return spoken_answer(await context.diagnosis.apply(host, start_ns, end_ns, run_checklist), language)

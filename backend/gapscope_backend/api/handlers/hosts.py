@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from gapscope_backend.api.answers import device_info, event_info, host_summary, json_answer, process_info
+from gapscope_backend.api.answers import device_info, event_info, host_summary, json_answer, process_info, spoken_answer
 from gapscope_backend.api.context import CONTEXT
+from gapscope_backend.api.queries import LanguageQuery, language_of, read_query
 from gapscope_backend.api.schema import HostDetail, LatestAnswer
 from gapscope_backend.services.hosts import find_host, gpu_order, host_state, owner_pids
 from gapscope_backend.services.times import iso
@@ -20,9 +21,11 @@ PROCESSES_NS = 15 * 60 * 1_000_000_000
 async def get_hosts(request: web.Request) -> web.Response:
     """All hosts at a glance."""
     context = request.app[CONTEXT]
+    read_query(request, LanguageQuery)
+    language = language_of(request)
     glances = await context.fleet.glance()
     now_ns = context.clock()
-    return json_answer([host_summary(glance, now_ns) for glance in glances])
+    return spoken_answer([host_summary(glance, now_ns) for glance in glances], language)
 
 
 async def get_host(request: web.Request) -> web.Response:

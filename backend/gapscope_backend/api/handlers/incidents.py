@@ -7,8 +7,9 @@ from typing import cast
 import msgspec
 from aiohttp import web
 
+from gapscope_backend.analysis.language import Language, from_message, read_message, rendered
 from gapscope_backend.analysis.verdict import Verdict
-from gapscope_backend.api.answers import json_answer
+from gapscope_backend.api.answers import spoken_answer
 from gapscope_backend.api.context import CONTEXT, Context
 from gapscope_backend.api.incident_schema import (
     CommentRequest,
@@ -20,10 +21,11 @@ from gapscope_backend.api.incident_schema import (
     IncidentsQuery,
     IncidentSummary,
 )
-from gapscope_backend.api.queries import read_query
+from gapscope_backend.api.queries import LanguageQuery, language_of, read_query
 from gapscope_backend.api.security import caller_of
 from gapscope_backend.errors import ForbiddenError, MalformedError, NotFoundError
 from gapscope_backend.services.hosts import find_host
+from gapscope_backend.services.incident_verdict import sentence_of
 from gapscope_backend.services.incidents import PINNED_NS
 from gapscope_backend.services.times import iso, milliseconds, parse_time
 from gapscope_backend.store.incidents import IncidentFilter, change_incident, incident_of, list_incidents
@@ -35,7 +37,7 @@ _COMMENT = msgspec.json.Decoder(CommentRequest)
 async def get_incidents(request: web.Request) -> web.Response:
     """Incidents, newest first."""
     context = request.app[CONTEXT]
-    asked = read_query(request, IncidentsQuery)
+    asked, language = read_query(request, IncidentsQuery), language_of(request)
     now_ns = context.clock()
     wanted = IncidentFilter(
         host_id=None if asked.host is None else (await find_host(context.database, asked.host)).id,
@@ -45,17 +47,19 @@ async def get_incidents(request: web.Request) -> web.Response:
         limit=asked.limit,
     )
     found = await list_incidents(context.database, wanted)
-    return json_answer([_summary(incident, host) for incident, host in found])
+    return spoken_answer([_summary(incident, host) for incident, host in found], language)
 
 
 async def get_incident(request: web.Request) -> web.Response:
     """One incident with its frozen verdict."""
+    language = _asked_language(request)
     incident, host = await _find(request.app[CONTEXT], request.match_info["incident"])
-    return json_answer(_detail(incident, host))
+    return spoken_answer(_detail(incident, host, language), language)
 
 
 async def post_acknowledge(request: web.Request) -> web.Response:
     """Say that somebody looks after it; the first one's name stays."""
+    _asked_language(request)
     incident, _ = await _find(request.app[CONTEXT], request.match_info["incident"])
     if incident.acknowledged_ns is None:
         by = {"acknowledged_ns": request.app[CONTEXT].clock(), "acknowledged_by": _user(request)}
@@ -65,6 +69,7 @@ async def post_acknowledge(request: web.Request) -> web.Response:
 
 async def post_comment(request: web.Request) -> web.Response:
     """Write a comment to it."""
+    _asked_language(request)
     try:
         text = _COMMENT.decode(await request.read()).text
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -73,6 +78,12 @@ async def post_comment(request: web.Request) -> web.Response:
     incident, _ = await _find(request.app[CONTEXT], request.match_info["incident"])
     await change_incident(request.app[CONTEXT].database, incident.id, {"comment": comment})
     return await get_incident(request)
+
+
+def _asked_language(request: web.Request) -> Language:
+    """Checked before anything is written."""
+    read_query(request, LanguageQuery)
+    return language_of(request)
 
 
 async def _find(context: Context, incident_id: str) -> tuple[Incident, str]:
@@ -99,25 +110,25 @@ def _summary(incident: Incident, host: str) -> IncidentSummary:
         severity=incident.severity,
         cause=incident.cause,
         row_class=incident.row_class,
-        sentence=incident.sentence,
+        sentence=sentence_of(incident),
         confidence=incident.confidence,
         start=iso(incident.start_ns),
         end=iso(incident.end_ns),
         end_reason=incident.end_reason,
         seconds=(incident.end_ns - incident.start_ns) / 1e9,
         lost_gpu_seconds=incident.lost_gpu_seconds,
-        ledger=msgspec.convert(incident.ledger, list[IncidentRow]),
+        ledger=msgspec.convert(incident.ledger, list[IncidentRow], dec_hook=from_message),
         acknowledged=None if acknowledged_ns is None else iso(acknowledged_ns),
         acknowledged_by=incident.acknowledged_by,
         comments=len(incident.comments),
     )
 
 
-def _detail(incident: Incident, host: str) -> IncidentDetail:
+def _detail(incident: Incident, host: str, language: Language) -> IncidentDetail:
     return IncidentDetail(
         summary=_summary(incident, host),
         spans=[
-            IncidentSpan(milliseconds(span["start_ns"]), milliseconds(span["end_ns"]), span["text"])
+            IncidentSpan(milliseconds(span["start_ns"]), milliseconds(span["end_ns"]), read_message(span["text"]))
             for span in incident.spans
         ],
         episodes=[
@@ -129,5 +140,5 @@ def _detail(incident: Incident, host: str) -> IncidentDetail:
         comments=[IncidentComment(iso(one["time_ns"]), one["user"], one["text"]) for one in incident.comments],
         pinned_until=None if incident.closed_ns is None else iso(incident.closed_ns + PINNED_NS),
         # As it was frozen: a verdict of an older version stays readable whatever this version's type asks for.
-        verdict=cast(Verdict, msgspec.Raw(incident.verdict)),
+        verdict=cast(Verdict, rendered(msgspec.json.decode(incident.verdict), language)),
     )

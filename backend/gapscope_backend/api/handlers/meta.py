@@ -10,8 +10,9 @@ from aiohttp import web
 from gapscope_agent.catalog import METRICS
 from gapscope_agent.version import __version__
 from gapscope_backend.analysis.causes import CAUSES
-from gapscope_backend.api.answers import json_answer
+from gapscope_backend.api.answers import json_answer, spoken_answer
 from gapscope_backend.api.context import CONTEXT
+from gapscope_backend.api.queries import LanguageQuery, language_of, read_query
 from gapscope_backend.api.schema import Catalog, CauseInfo, Health, MetricInfo
 from gapscope_backend.errors import BusyError
 from gapscope_backend.store.hosts import count_hosts
@@ -31,11 +32,12 @@ async def get_health(request: web.Request) -> web.Response:
     return json_answer(Health("ok", __version__, dialect, age, count))
 
 
-async def get_catalog(_request: web.Request) -> web.Response:
+async def get_catalog(request: web.Request) -> web.Response:
     """Series and causes."""
+    read_query(request, LanguageQuery)
     metrics = [MetricInfo(m.name, m.entity, m.unit, m.kind, m.period_seconds, m.help, list(m.aliases)) for m in METRICS]
     causes = [CauseInfo(c.id, c.title, c.row_class, c.advice, c.priority) for c in CAUSES]
-    return json_answer(Catalog(metrics, causes))
+    return spoken_answer(Catalog(metrics, causes), language_of(request))
 
 
 async def get_openapi(request: web.Request) -> web.Response:

@@ -7,9 +7,16 @@ import asyncio
 import msgspec
 from aiohttp import web
 
-from gapscope_backend.api.answers import json_answer, json_bytes, ribbon_answer, series_data
+from gapscope_backend.api.answers import json_answer, json_bytes, ribbon_answer, series_data, spoken_answer
 from gapscope_backend.api.context import CONTEXT
-from gapscope_backend.api.queries import GapsQuery, RibbonQuery, SeriesParameters, SpanQuery, read_query
+from gapscope_backend.api.queries import (
+    GapsQuery,
+    RibbonQuery,
+    SeriesParameters,
+    SpokenSpanQuery,
+    language_of,
+    read_query,
+)
 from gapscope_backend.api.schema import GapInfo, GapsAnswer, SeriesAnswer
 from gapscope_backend.services.gaps import find_gaps
 from gapscope_backend.services.hosts import find_host, host_state
@@ -61,11 +68,12 @@ async def get_gaps(request: web.Request) -> web.Response:
 async def get_diagnosis(request: web.Request) -> web.Response:
     """The verdict."""
     context = request.app[CONTEXT]
-    asked = read_query(request, SpanQuery)
+    asked, language = read_query(request, SpokenSpanQuery), language_of(request)
     start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])
     # "The last five minutes" of a host that has sent for one minute are that minute; exact times stay as they are.
-    return json_answer(await context.diagnosis.diagnose(host, start_ns, end_ns, stored_only=asked.relative))
+    verdict = await context.diagnosis.diagnose(host, start_ns, end_ns, stored_only=asked.relative)
+    return spoken_answer(verdict, language)
 
 
 def _encode_series(host: Host, query: SeriesQuery, found: SeriesSet) -> bytes:

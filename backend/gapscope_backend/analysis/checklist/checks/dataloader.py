@@ -10,11 +10,16 @@ from gapscope_backend.analysis.checklist.model import FAIL, PASS, WARN, Line
 from gapscope_backend.analysis.counters import held_cells
 from gapscope_backend.analysis.cpu import LOADER_THREAD
 from gapscope_backend.analysis.frames import library_path
+from gapscope_backend.analysis.language import Text
+from gapscope_backend.analysis.verdict import NONE
 from gapscope_backend.analysis.window import Window
 
-ID, TITLE = "dataloader", "DataLoader workers sensible"
+ID, TITLE = "dataloader", Text("DataLoader workers sensible")
 LOADER_FILES = ("torch/utils/data/", "webdataset/", "streaming/base/")
+TOO_MANY = Text("Use fewer workers than cores: they take the CPU from each other.")
 WORKER_FILE = "torch/utils/data/_utils/worker.py"
+NO_LOADER = Text("No DataLoader was seen; nothing to judge where there is none.")
+NO_STACKS = Text("No stacks, and no DataLoader workers seen; nothing to judge where there is none.")
 BUSY_WORKER_CORES = 0.8
 """A worker that uses this much of a core has no time left; more workers help."""
 _make = line(ID, TITLE)
@@ -42,14 +47,20 @@ def _cores(window: Window, pid: int) -> float | None:
     return None if np.isnan(cells).all() else float(np.nanmean(cells))
 
 
-def _advice(facts: Facts, workers: int, cores: float | None) -> str:
+def _advice(facts: Facts, workers: int, cores: float | None) -> Text:
     free = facts.window.logical_cpus
-    room = f"up to the {free} cores of this host, shared by all its trainers"
+    room = Text("up to the {cores} cores of this host, shared by all its trainers", cores=free)
     if workers == 0:
-        return f"Set num_workers ({room}), persistent_workers=True and pin_memory=True."
+        return Text("Set num_workers ({room}), persistent_workers=True and pin_memory=True.", room=room)
     if cores is not None and cores >= BUSY_WORKER_CORES and workers < free:
-        return f"The workers are busy all the time: raise num_workers from {workers} ({room}), or make them cheaper."
-    return "The workers themselves wait: look at their storage, prefetch_factor, and the size of what they hand over."
+        return Text(
+            "The workers are busy all the time: raise num_workers from {workers} ({room}), or make them cheaper.",
+            workers=workers,
+            room=room,
+        )
+    return Text(
+        "The workers themselves wait: look at their storage, prefetch_factor, and the size of what they hand over."
+    )
 
 
 def _rule(facts: Facts) -> Line:
@@ -58,17 +69,20 @@ def _rule(facts: Facts) -> Line:
     loads = _pids_with(window, *LOADER_FILES)
     waits = max((facts.share(view, "dataloader_starved") for view in facts.views), default=0.0)
     if not workers and not loads and judge(waits) == PASS:
-        reason = "no DataLoader was seen" if window.stacks is not None else "no stacks, and no DataLoader workers seen"
-        return unseen(ID, TITLE, f"{reason[0].upper()}{reason[1:]}; nothing to judge where there is none.")
+        return unseen(ID, TITLE, NO_STACKS if window.stacks is None else NO_LOADER)
     busy = [cores for pid in workers if (cores := _cores(window, pid)) is not None]
     mean = sum(busy) / len(busy) if busy else None
-    told = f"{len(workers)} workers on {window.logical_cpus} cores" if workers else "no workers (num_workers=0)"
-    each = "" if mean is None else f", each using {mean:.2f} of a core"
-    figure = f"{told[0].upper()}{told[1:]}{each}; the trainer waits {waits:.0%} of the time for batches."
+    told = Text("{workers} workers on {cores} cores", workers=len(workers), cores=window.logical_cpus)
+    figure = Text(
+        "{told}{each}; the trainer waits {share:.0%} of the time for batches.",
+        told=told if workers else Text("No workers (num_workers=0)"),
+        each=NONE if mean is None else Text(", each using {cores:.2f} of a core", cores=mean),
+        share=waits,
+    )
     status = judge(waits)
     if status == PASS and len(workers) > window.logical_cpus:
-        return _make(WARN, figure, "Use fewer workers than cores: they take the CPU from each other.", waits, "ratio")
-    return _make(status, figure, _advice(facts, len(workers), mean) if status in (FAIL, WARN) else "", waits, "ratio")
+        return _make(WARN, figure, TOO_MANY, waits, "ratio")
+    return _make(status, figure, _advice(facts, len(workers), mean) if status in (FAIL, WARN) else NONE, waits, "ratio")
 
 
 CHECK = Check(ID, TITLE, _rule)

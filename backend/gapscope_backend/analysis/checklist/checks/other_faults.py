@@ -6,9 +6,11 @@ from gapscope_backend.analysis.causes.cause import FAULT
 from gapscope_backend.analysis.checklist.check import Check, line, unseen
 from gapscope_backend.analysis.checklist.facts import Facts, each_gpu, judge
 from gapscope_backend.analysis.checklist.model import PASS, WARN, Line
+from gapscope_backend.analysis.language import Text
+from gapscope_backend.analysis.verdict import NONE
 from gapscope_backend.analysis.view import View
 
-ID, TITLE = "other_faults", "Nothing else costs GPU time"
+ID, TITLE = "other_faults", Text("Nothing else costs GPU time")
 ELSEWHERE = frozenset(
     {
         "cpu_preprocess",
@@ -44,14 +46,22 @@ def _one(facts: Facts, view: View) -> Line | None:
     if status == PASS and judge(share) != PASS:  # a second tenant is somebody's choice, and worth a look
         status = WARN
     if status == PASS:
-        return _make(PASS, f"{facts.name(view)} loses {share:.0%} of the time to other faults.", "", share, "ratio")
+        figure = Text("{gpu} loses {share:.0%} of the time to other faults.", gpu=facts.name(view), share=share)
+        return _make(PASS, figure, NONE, share, "ratio")
     most = max((*faults, *shared), key=lambda row: row.share)
-    figure = f"{facts.name(view)} loses {share:.0%} of the time, most to {most.cause}: {most.title} ({most.share:.0%})."
+    figure = Text(
+        "{gpu} loses {share:.0%} of the time, most to {cause}: {title} ({most:.0%}).",
+        gpu=facts.name(view),
+        share=share,
+        cause=most.cause,
+        title=most.title,
+        most=most.share,
+    )
     return _make(status, figure, most.advice, share, "ratio")
 
 
 def _rule(facts: Facts) -> Line:
-    return each_gpu(facts, _one, unseen(ID, TITLE, "No GPU was measured."))
+    return each_gpu(facts, _one, unseen(ID, TITLE, Text("No GPU was measured.")))
 
 
 CHECK = Check(ID, TITLE, _rule)

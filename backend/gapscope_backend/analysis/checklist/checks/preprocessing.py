@@ -5,11 +5,13 @@ from __future__ import annotations
 from gapscope_backend.analysis.checklist.check import Check, line, unseen
 from gapscope_backend.analysis.checklist.facts import Facts, each_gpu, judge
 from gapscope_backend.analysis.checklist.model import PASS, Line
+from gapscope_backend.analysis.language import Text
+from gapscope_backend.analysis.verdict import NONE
 from gapscope_backend.analysis.view import View
 
-ID, TITLE = "preprocessing", "Preprocessing off the feeding thread, or on the GPU"
+ID, TITLE = "preprocessing", Text("Preprocessing off the feeding thread, or on the GPU")
 CAUSES = ("cpu_preprocess", "gil_contention")
-ADVICE = (
+ADVICE = Text(
     "Move decoding, resizing, tokenising and tables to other processes, or onto the GPU (nvJPEG, DALI, torchvision "
     "on CUDA tensors); the feeding thread should only launch."
 )
@@ -24,16 +26,27 @@ def _one(facts: Facts, view: View) -> Line | None:
     status = judge(share)
     if view.host.sample_count == 0 and status == PASS:
         return unseen(
-            ID, TITLE, f"{facts.name(view)}: no Python stacks of its feeding threads.", "Allow stacks on this host."
+            ID,
+            TITLE,
+            Text("{gpu}: no Python stacks of its feeding threads.", gpu=facts.name(view)),
+            Text("Allow stacks on this host."),
         )
     spots = [spot for row in sorted(rows, key=lambda row: -row.share) for spot in row.hotspots]
-    where = f", most in {spots[0].function} ({spots[0].file}:{spots[0].line})" if spots and status != PASS else ""
-    figure = f"{facts.name(view)} waits {share:.0%} of the time for CPU work of its own process{where}."
-    return _make(status, figure, "" if status == PASS else ADVICE, share, "ratio")
+    where = NONE
+    if spots and status != PASS:
+        spot = spots[0]
+        where = Text(", most in {function} ({file}:{line})", function=spot.function, file=spot.file, line=spot.line)
+    figure = Text(
+        "{gpu} waits {share:.0%} of the time for CPU work of its own process{where}.",
+        gpu=facts.name(view),
+        share=share,
+        where=where,
+    )
+    return _make(status, figure, NONE if status == PASS else ADVICE, share, "ratio")
 
 
 def _rule(facts: Facts) -> Line:
-    return each_gpu(facts, _one, unseen(ID, TITLE, "No GPU was measured."))
+    return each_gpu(facts, _one, unseen(ID, TITLE, Text("No GPU was measured.")))
 
 
 CHECK = Check(ID, TITLE, _rule)

@@ -1,0 +1,7 @@
+"""The running backend of the API's tests."""
+
+from __future__ import annotations
+
+from tests.backend.conftest import analyse, backend, clock, maker
+
+__all__ = ["analyse", "backend", "clock", "maker"]
