@@ -29,6 +29,9 @@ _TOKEN_WORD = re.compile(
 )
 _ASSIGNMENT = re.compile(r"^(?P<name>-{0,2}[A-Za-z_][\w.-]*)(?P<separator>[=:])(?P<value>.+)$", re.DOTALL)
 _INNER_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_][\w-]*)=(?P<value>[^\s;&\"']+)")
+_LITERAL = re.compile(
+    r"(?P<name>[A-Za-z_][\w.-]*)(?P<between>[\"']?\]?\s*(?:=|:|,)\s*[rbfuRBFU]{0,2})(?P<quote>[\"'])(?:(?!(?P=quote)).)+"
+)
 
 
 def redact(words: Sequence[str]) -> list[str]:
@@ -43,6 +46,16 @@ def redact(words: Sequence[str]) -> list[str]:
         hide_next = word.startswith("-") and "=" not in word and _is_secret(word.lstrip("-"))
         shown.append(_redact_word(word))
     return shown
+
+
+def redact_line(line: str) -> str:
+    """A line of source code: literals that are given to names which speak of a secret, and what any word hides."""
+    line = _LITERAL.sub(_redact_literal, line)
+    return " ".join(_redact_word(word) for word in line.split(" "))
+
+
+def _redact_literal(match: re.Match[str]) -> str:
+    return f"{match['name']}{match['between']}{match['quote']}{HIDDEN}" if _is_secret(match["name"]) else match[0]
 
 
 def _redact_word(word: str) -> str:
