@@ -14,7 +14,7 @@ from pcodec import ChunkConfig, standalone
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-from gapscope_agent.wire import MAX_BATCH_BYTES, MEDIA_TYPE, Batch, Event, encode
+from gapscope_agent.wire import MAX_BATCH_BYTES, MEDIA_TYPE, WIRE_VERSION, Batch, Event, encode
 from gapscope_backend.services import access
 from gapscope_backend.store.models import Entity, Host, HostLatest, IngestHot
 from gapscope_backend.store.models import Event as EventRow
@@ -116,13 +116,13 @@ def future(batch: Batch) -> bytes:
         (lambda batch: b"", 400, "not a batch"),
         (lambda batch: b"\xc1" * 100, 400, "not a batch"),
         (lambda batch: encode(batch)[:-20], 400, "not a batch"),
-        (lambda batch: msgspec.msgpack.encode({"version": 1, "host": "node-1"}), 400, "run_id"),
+        (lambda batch: msgspec.msgpack.encode({"version": WIRE_VERSION, "host": "node-1"}), 400, "run_id"),
         (lambda batch: b"\x91" * 200_000, 400, "not a batch"),
-        (bomb_column, 400, "gpu_graphics_active_ratio"),
+        (bomb_column, 400, "are too many for 100 values"),
         (huge_count, 400, "count"),
         (wrong_metric, 400, "gpu_nonsense"),
         (outside_span, 400, "leave the batch's span"),
-        (cut_column, 400, "gpu_power_watts"),
+        (cut_column, 400, "not a whole pcodec"),
         (wrong_version, 426, "version 99"),
         (future, 422, "in the future"),
         (lambda batch: b"x" * (MAX_BATCH_BYTES + 1), 413, "at most"),

@@ -92,7 +92,7 @@ class Entity(msgspec.Struct):
     labels: Labels = {}
 
 
-class WireFrame(msgspec.Struct, array_like=True):
+class WireFrame(msgspec.Struct, array_like=True, frozen=True):
     """A Python frame, interned in its batch."""
 
     function: Text

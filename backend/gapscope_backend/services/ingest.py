@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from gapscope_agent.wire import (
@@ -27,26 +28,76 @@ from gapscope_backend.errors import (
     UpgradeRequiredError,
 )
 from gapscope_backend.store.database import Database
-from gapscope_backend.store.hot import CheckedBatch, pack, store_batch
+from gapscope_backend.store.hot import CheckedBatch, digest_of, pack, store_batches
 from gapscope_backend.store.latest import collect_latest
 
 MAX_FUTURE_NS = 60_000_000_000
 CHECKS_AT_ONCE = 2
+BATCHES_AT_ONCE = 64
+"""In one transaction; each more makes the first of them wait longer."""
 
 
 class Ingest:
     """The one door for batches."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
         self._slots = asyncio.Semaphore(CHECKS_AT_ONCE)
+        self._commits = _Commits(database)
 
     async def take(self, body: bytes, encoding: str, host_pattern: str, now_ns: int) -> Acknowledgement:
         """Check and store a request's body. Raises a RequestError that says why, having stored nothing."""
         async with self._slots:
             checked = await asyncio.to_thread(check, body, encoding, host_pattern, now_ns)
-        stored = await store_batch(self._database, checked, now_ns)
+        stored = await self._commits.store(checked)
         return Acknowledgement(stored=True, duplicate=not stored)
+
+
+class _Commits:
+    """Batches that come in while one transaction waits for the disk share the next one."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: list[tuple[CheckedBatch, asyncio.Future[bool]]] = []
+        self._running: asyncio.Task[None] | None = None
+
+    async def store(self, checked: CheckedBatch) -> bool:
+        """Store a batch; whether it was new. Raises what its transaction raised."""
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append((checked, done))
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        return await done
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                some, self._waiting = self._waiting[:BATCHES_AT_ONCE], self._waiting[BATCHES_AT_ONCE:]
+                await self._commit(some)
+        finally:
+            self._running = None
+
+    async def _commit(self, some: Sequence[tuple[CheckedBatch, asyncio.Future[bool]]]) -> None:
+        try:
+            stored = await store_batches(self._database, [checked for checked, _ in some])
+        except Exception as error:
+            # Whatever it was belongs to the requests that wait; of several each learns its own fate.
+            if len(some) > 1:
+                for one in some:
+                    await self._commit([one])
+                return
+            _settle(some[0][1], error)
+            return
+        for (_, done), new in zip(some, stored, strict=True):
+            _settle(done, new)
+
+
+def _settle(done: asyncio.Future[bool], outcome: bool | Exception) -> None:
+    if done.done():  # the request was cancelled meanwhile; the batch is stored all the same
+        return
+    if isinstance(outcome, Exception):
+        done.set_exception(outcome)
+    else:
+        done.set_result(outcome)
 
 
 def check(body: bytes, encoding: str, host_pattern: str, now_ns: int) -> CheckedBatch:
@@ -61,7 +112,7 @@ def check(body: bytes, encoding: str, host_pattern: str, now_ns: int) -> Checked
     except WireError as error:
         raise MalformedError(str(error), "body") from error
     packed_as, packed = pack(payload)
-    return CheckedBatch(batch, packed_as, packed, latest)
+    return CheckedBatch(batch, packed_as, packed, latest, digest_of(batch), now_ns)
 
 
 def gunzip(body: bytes) -> bytes:

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
 from gapscope_backend.errors import BusyError, StoreError
 from gapscope_backend.store.engine import POSTGRESQL, WRITES, create_engine, shown_url, sqlite_url
+from gapscope_backend.store.metric_sets import MetricSets
 from gapscope_backend.store.schema import migration_config, upgrade
 
 __all__ = ["Database", "connect", "migration_config", "open_database", "shown_url", "sqlite_url"]
@@ -46,6 +47,7 @@ class Database:
         self._reader = async_sessionmaker(reader, expire_on_commit=False)
         self._sample_slots = asyncio.Semaphore(SAMPLE_READERS)
         self._sample_waiters = 0
+        self.metric_sets = MetricSets()
 
     @property
     def dialect(self) -> str:

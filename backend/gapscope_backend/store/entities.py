@@ -19,8 +19,11 @@ Known = dict[str, tuple[dict[str, str], int]]
 """Key to (labels, last seen) as stored."""
 
 
-async def store_entities(session: AsyncSession, host_id: int, batch: Batch) -> None:
-    """Lay what a batch tells of its entities over what is stored; a late batch fills in, it replaces nothing."""
+async def store_entities(session: AsyncSession, host_id: int, batch: Batch, seen_until_ns: int) -> None:
+    """Lay what a batch tells of its entities over what is stored; a late batch fills in, it replaces nothing.
+
+    They count as seen until ``seen_until_ns``, which may lie beyond the batch: so long nothing need be written.
+    """
     told = {entity.key: entity.labels for entity in batch.entities}
     keys = sorted(set(told).union(*(group.entities for group in batch.groups)))
     known = await _load(session, host_id, keys)
@@ -31,15 +34,15 @@ async def store_entities(session: AsyncSession, host_id: int, batch: Batch) -> N
             kind=key.partition(":")[0],
             labels=told.get(key, {}),
             first_seen_ns=batch.start_ns,
-            last_seen_ns=batch.end_ns,
+            last_seen_ns=seen_until_ns,
         )
         for key in keys
         if key not in known
     )
-    await _renew_seen(session, host_id, sorted(known), batch)
+    await _renew_seen(session, host_id, sorted(known), batch.start_ns, seen_until_ns)
     for key in told.keys() & known.keys():
         labels, last_seen_ns = known[key]
-        merged = {**labels, **told[key]} if batch.end_ns >= last_seen_ns else {**told[key], **labels}
+        merged = {**labels, **told[key]} if seen_until_ns >= last_seen_ns else {**told[key], **labels}
         if merged != labels:
             which = update(Entity).where(Entity.host_id == host_id, Entity.key == key)
             await session.execute(which.values(labels=merged), execution_options={"synchronize_session": False})
@@ -57,12 +60,12 @@ async def _load(session: AsyncSession, host_id: int, keys: Sequence[str]) -> Kno
     return known
 
 
-async def _renew_seen(session: AsyncSession, host_id: int, keys: Sequence[str], batch: Batch) -> None:
+async def _renew_seen(session: AsyncSession, host_id: int, keys: Sequence[str], first_ns: int, last_ns: int) -> None:
     options = {"synchronize_session": False}
     for some in _slices(keys):
         which = update(Entity).where(Entity.host_id == host_id, Entity.key.in_(some))
-        later = which.where(Entity.last_seen_ns < batch.end_ns).values(last_seen_ns=batch.end_ns)
-        earlier = which.where(Entity.first_seen_ns > batch.start_ns).values(first_seen_ns=batch.start_ns)
+        later = which.where(Entity.last_seen_ns < last_ns).values(last_seen_ns=last_ns)
+        earlier = which.where(Entity.first_seen_ns > first_ns).values(first_seen_ns=first_ns)
         await session.execute(later, execution_options=options)
         await session.execute(earlier, execution_options=options)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -12,22 +14,37 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from gapscope_agent.wire import Batch
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.entities import store_entities
+from gapscope_backend.store.ingest_runs import is_compacted
 from gapscope_backend.store.latest import Latest, decode_latest, encode_latest, merge_latest
 from gapscope_backend.store.models import Event, Host, HostLatest, IngestHot
 from gapscope_backend.store.upsert import insert
 
 PLAIN = "msgpack"
 DEFLATED = "msgpack+zlib"
+FACTS_NS = 60_000_000_000
+"""Entities are written as seen until so long after the batch that tells of them, not with each batch."""
 
 
 @dataclass(frozen=True)
 class CheckedBatch:
-    """A batch that was validated to the last value: its parts, its bytes for the store, its newest values."""
+    """A batch that was validated to the last value: its parts, its bytes for the store, its newest values.
+
+    ``facts_digest`` is one of its entities and their labels; ``received_ns`` is the server's clock.
+    """
 
     batch: Batch
     encoding: str
     payload: bytes
     latest: Latest
+    facts_digest: bytes
+    received_ns: int
+
+
+def digest_of(batch: Batch) -> bytes:
+    """A digest of what a batch tells of its entities, and of which entities it has series."""
+    keys = sorted({key for group in batch.groups for key in group.entities})
+    told = sorted((entity.key, sorted(entity.labels.items())) for entity in batch.entities)
+    return hashlib.blake2b(msgspec.msgpack.encode((keys, told)), digest_size=16).digest()
 
 
 def pack(payload: bytes) -> tuple[str, bytes]:
@@ -41,31 +58,61 @@ def unpack(encoding: str, payload: bytes) -> bytes:
     return zlib.decompress(payload) if encoding == DEFLATED else payload
 
 
-async def store_batch(database: Database, checked: CheckedBatch, now_ns: int) -> bool:
-    """Store a batch in one transaction. Returns False, having changed nothing but "last seen", for a duplicate."""
-    batch = checked.batch
+async def store_batches(database: Database, batches: Sequence[CheckedBatch]) -> list[bool]:
+    """Store batches in one transaction, all or none; False for each that was there before.
+
+    Many hosts' batches in one transaction cost one wait for the disk. Hosts are locked in the order of their names, so
+    that two writers never wait for each other.
+    """
+    stored = [False] * len(batches)
     async with database.write() as session:
-        host = await _host_row(session, database.dialect, batch, now_ns)
-        row = {
-            "host_id": host.id,
-            "run_id": batch.run_id,
-            "sequence": batch.sequence,
-            "t0_ns": batch.start_ns,
-            "t1_ns": batch.end_ns,
-            "received_ns": now_ns,
-            "encoding": checked.encoding,
-            "payload": checked.payload,
-        }
-        statement = insert(database.dialect, IngestHot).values(row).on_conflict_do_nothing()
-        added = await session.execute(statement.returning(IngestHot.sequence))
-        host.last_seen_ns = max(host.last_seen_ns, now_ns)
-        if added.first() is None:
-            return False
-        _renew_host(host, batch)
-        await store_entities(session, host.id, batch)
-        await _store_events(session, host.id, batch, now_ns)
-        await _store_latest(session, host.id, checked)
+        for at in sorted(range(len(batches)), key=lambda at: batches[at].batch.host):
+            stored[at] = await _store(session, database.dialect, batches[at])
+    return stored
+
+
+async def lock_host(session: AsyncSession, host_id: int) -> None:
+    """Wait until nobody else changes what a host's batches and chunks hold."""
+    await session.execute(select(Host.id).where(Host.id == host_id).with_for_update(key_share=True))
+
+
+async def _store(session: AsyncSession, dialect: str, checked: CheckedBatch) -> bool:
+    batch, now_ns = checked.batch, checked.received_ns
+    host = await _host_row(session, dialect, batch, now_ns)
+    host.last_seen_ns = max(host.last_seen_ns, now_ns)
+    if await is_compacted(session, host.id, batch.run_id, batch.sequence):
+        return False
+    row = {
+        "host_id": host.id,
+        "run_id": batch.run_id,
+        "sequence": batch.sequence,
+        "t0_ns": batch.start_ns,
+        "t1_ns": batch.end_ns,
+        "received_ns": now_ns,
+        "encoding": checked.encoding,
+        "payload": checked.payload,
+    }
+    statement = insert(dialect, IngestHot).values(row).on_conflict_do_nothing()
+    added = await session.execute(statement.returning(IngestHot.sequence))
+    if added.first() is None:
+        return False
+    await _store_facts(session, host, checked)
+    _renew_host(host, batch)
+    await _store_events(session, host.id, batch, now_ns)
+    await _store_latest(session, host.id, checked)
     return True
+
+
+async def _store_facts(session: AsyncSession, host: Host, checked: CheckedBatch) -> None:
+    """Entities as told. As a rule a batch tells what the one before it told; then nothing is written for a minute."""
+    batch = checked.batch
+    newest = batch.end_ns >= host.last_data_ns
+    known = checked.facts_digest == host.facts_digest and batch.start_ns >= host.first_data_ns
+    if known and newest and batch.end_ns <= host.facts_until_ns:
+        return
+    await store_entities(session, host.id, batch, batch.end_ns + FACTS_NS)
+    if newest:
+        host.facts_digest, host.facts_until_ns = checked.facts_digest, batch.end_ns + FACTS_NS
 
 
 async def _host_row(session: AsyncSession, dialect: str, batch: Batch, now_ns: int) -> Host:

@@ -39,8 +39,8 @@ class Base(DeclarativeBase):
 class Host(Base):
     """A host that an agent reports for. ``*_seen_ns`` is the server's clock, ``*_data_ns`` the data's own time.
 
-    ``facts_digest`` is that of the entities and their labels in the newest batch, told to the entity table as seen until
-    ``facts_until_ns``. Samples before ``raw_from_ns`` are kept as they were taken only where a pin covers them.
+    ``facts_digest`` is that of the entities and their labels in the newest batch; the entity table has them as seen
+    until ``facts_until_ns``. Samples before ``raw_from_ns`` are kept as they were taken only where a pin covers them.
     """
 
     __tablename__ = "host"

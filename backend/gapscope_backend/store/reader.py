@@ -1,32 +1,37 @@
 """The one way by which stored samples are read.
 
-Everything above asks here for columns or stacks of a host and a span and gets them in pages, oldest batch first,
-decoded off the event loop. Today they all come from hot batches; chunks and tiers join here, unseen from above.
-Pages bound the memory: no more than ``PAGE_BYTES`` of payload is held at a time, whatever the span.
+Everything above asks here for series or stacks of a host and a span, and cannot tell whether they lie in hot batches,
+in chunks, or half in each. They come slot by slot, oldest first, each series once a slot, decoded off the event loop;
+so what is held at a time is what some slots hold, whatever the span.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
-import msgspec
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Select, func, or_, select, true
+from sqlalchemy.ext.asyncio import AsyncSession
 
-from gapscope_agent.wire import MAX_SPAN_NS, DecodedGroup, Group, StackSample, WireFrame, decode_group
+from gapscope_agent.wire import MAX_SPAN_NS, DecodedGroup, Group
 from gapscope_agent.wire import Entity as WireEntity
+from gapscope_backend.store.chunk_rows import ChunkKey, decode_chunk
+from gapscope_backend.store.chunks.gather import Gathered, gather
+from gapscope_backend.store.chunks.rollup import Rolled, combine, roll
+from gapscope_backend.store.chunks.sets import group_of
+from gapscope_backend.store.chunks.stacks import Frames, StackTable, decode_stacks, join_stacks
+from gapscope_backend.store.compaction import slot_number
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.hot import unpack
-from gapscope_backend.store.models import IngestHot
+from gapscope_backend.store.models import Chunk, IngestHot, StackChunk
+from gapscope_backend.store.stack_rows import load_frames
+from gapscope_backend.store.tiers import LONGEST_NS, RAW, SLOT_NS, TIERS, Tier
 
-PAGE_ROWS = 64
-PAGE_BYTES = 16 * 1024 * 1024
-
-Packed = tuple[str, bytes]
-Parsed = TypeVar("Parsed")
+SLOTS_AT_ONCE = 4
+BATCHES_AT_ONCE = 64
+BYTES_AT_ONCE = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -42,97 +47,229 @@ class Selection:
             key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern for pattern in self.entities
         )
 
+    def takes_row(self, row: tuple[str, str]) -> bool:
+        """Tell whether it takes a series (entity, metric)."""
+        return (not self.metrics or row[1] in self.metrics) and self.takes_entity(row[0])
 
-class SeriesBatch(msgspec.Struct):
-    """The part of a batch that series need; msgspec skips the rest unread."""
+    def takes_group(self, group: Group) -> bool:
+        """Tell whether it takes a series of a group from the wire."""
+        return (not self.metrics or not self.metrics.isdisjoint(group.metrics)) and any(
+            map(self.takes_entity, group.entities)
+        )
 
-    groups: list[Group] = []
-    entities: list[WireEntity] = []
-
-
-class StackBatch(msgspec.Struct):
-    """The part of a batch that stacks need."""
-
-    frames: list[WireFrame] = []
-    stacks: list[list[int]] = []
-    samples: list[StackSample] = []
+    def chunks(self) -> ColumnElement[bool]:
+        """The chunks that may hold such entities."""
+        return or_(*(_chunks_of(pattern) for pattern in self.entities))
 
 
 @dataclass(frozen=True)
 class SeriesPage:
-    """Decoded groups of some batches, and what those batches told of their entities."""
+    """Decoded groups of a slot, and what was told of entities whose facts change."""
 
     groups: list[DecodedGroup]
     entities: list[WireEntity]
 
 
-_SERIES = msgspec.msgpack.Decoder(SeriesBatch)
-_STACKS = msgspec.msgpack.Decoder(StackBatch)
-
-
 async def read_series(
     database: Database, host_id: int, start_ns: int, end_ns: int, selection: Selection
 ) -> AsyncGenerator[SeriesPage, None]:
-    """Groups of the selected series of all batches that touch the span; the outermost may reach beyond it."""
-    async with aclosing(_pages(database, host_id, start_ns, end_ns)) as pages:
-        async for page in pages:
-            yield await asyncio.to_thread(_decode_series, page, selection)
+    """The selected series of a host, a page a slot; the outermost slots may reach beyond the span."""
+    span = Span(host_id, start_ns, end_ns)
+    async with database.read_samples() as session:
+        rows = select(Chunk).where(Chunk.tier == RAW, selection.chunks())
+        gathered = Gathered()
+        async for low_ns, high_ns in _pages(session, span, Chunk):
+            for row in await session.scalars(_between(rows, Chunk, span, low_ns, high_ns)):
+                sets = await database.metric_sets.load(session, [row.metric_set_id])
+                key = ChunkKey(RAW, row.t0_ns, row.t1_ns, row.group_id)
+                content = await asyncio.to_thread(decode_chunk, key, sets[row.metric_set_id], row.data)
+                gathered.add_chunk((row.t0_ns, row.group_id), content.blocks, content.told)
+            await _gather_hot(session, span, low_ns, high_ns, gathered, selection.takes_group, stacks=False)
+            for slot_ns in gathered.slots(before_ns=high_ns):
+                yield await asyncio.to_thread(_series_page, gathered, slot_ns, selection)
+        for slot_ns in gathered.slots(before_ns=end_ns):
+            yield await asyncio.to_thread(_series_page, gathered, slot_ns, selection)
 
 
 async def read_stacks(
     database: Database, host_id: int, start_ns: int, end_ns: int
-) -> AsyncGenerator[list[StackBatch], None]:
-    """Stacks of all batches that touch the span, one element a batch: frames are interned per batch."""
-    async with aclosing(_pages(database, host_id, start_ns, end_ns)) as pages:
-        async for page in pages:
-            yield await asyncio.to_thread(_parse, page, _STACKS.decode)
-
-
-def _decode_series(page: Sequence[Packed], selection: Selection) -> SeriesPage:
-    groups: list[DecodedGroup] = []
-    entities: list[WireEntity] = []
-    for batch in _parse(page, _SERIES.decode):
-        entities += batch.entities
-        groups += _decode_groups(batch.groups, selection)
-    return SeriesPage(groups, entities)
-
-
-def _decode_groups(groups: Iterable[Group], selection: Selection) -> list[DecodedGroup]:
-    metrics = selection.metrics or None
-    return [
-        view
-        for group in groups
-        if (metrics is None or not metrics.isdisjoint(group.metrics))
-        and any(map(selection.takes_entity, group.entities))
-        for view in decode_group(group, metrics, selection.takes_entity)
-    ]
-
-
-def _parse(page: Sequence[Packed], decode: Callable[[bytes], Parsed]) -> list[Parsed]:
-    return [decode(unpack(encoding, payload)) for encoding, payload in page]
-
-
-async def _pages(database: Database, host_id: int, start_ns: int, end_ns: int) -> AsyncGenerator[list[Packed], None]:
-    """Payloads of the batches that touch [start, end), by start time. A batch spans at most MAX_SPAN_NS."""
-    statement = (
-        select(IngestHot.encoding, IngestHot.payload)
-        .where(
-            IngestHot.host_id == host_id,
-            IngestHot.t0_ns > start_ns - MAX_SPAN_NS,
-            IngestHot.t0_ns < end_ns,
-            IngestHot.t1_ns > start_ns,
-        )
-        .order_by(IngestHot.t0_ns, IngestHot.run_id, IngestHot.sequence)
-        .execution_options(yield_per=PAGE_ROWS)
-    )
-    page: list[Packed] = []
-    held = 0
+) -> AsyncGenerator[StackTable[Frames], None]:
+    """The stack samples of a host, a table a slot, in order of time; the outermost may reach beyond the span."""
+    span = Span(host_id, start_ns, end_ns)
     async with database.read_samples() as session:
-        async for encoding, payload in await session.stream(statement):
-            page.append((encoding, payload))
-            held += len(payload)
-            if len(page) >= PAGE_ROWS or held >= PAGE_BYTES:
-                yield page
-                page, held = [], 0
+        gathered = Gathered()
+        async for low_ns, high_ns in _pages(session, span, StackChunk):
+            rows = (await session.scalars(_between(select(StackChunk), StackChunk, span, low_ns, high_ns))).all()
+            tables = [(row.t0_ns, row.process_id, decode_stacks(row.data, row.process_id)) for row in rows]
+            frames = await load_frames(session, host_id, sorted({n for _, _, table in tables for n in table.stacks}))
+            for slot_ns, pid, table in tables:
+                known = [frames[number] for number in table.stacks]
+                gathered.add_stacks((slot_ns, pid), StackTable(table.rows, known, table.names))
+            await _gather_hot(session, span, low_ns, high_ns, gathered, _nothing, stacks=True)
+            for slot_ns in gathered.slots(before_ns=high_ns):
+                yield await asyncio.to_thread(join_stacks, gathered.take_stacks(slot_ns))
+        for slot_ns in gathered.slots(before_ns=end_ns):
+            yield await asyncio.to_thread(join_stacks, gathered.take_stacks(slot_ns))
+
+
+async def read_tier(
+    database: Database, host_id: int, start_ns: int, end_ns: int, selection: Selection, tier: Tier
+) -> list[Rolled]:
+    """Buckets of the selected series, each series in one place: those of the tier's chunks and of the hot batches."""
+    span = Span(host_id, start_ns, end_ns)
+    query = select(Chunk).where(
+        Chunk.host_id == host_id,
+        Chunk.tier == tier.seconds,
+        Chunk.t0_ns > start_ns - LONGEST_NS,
+        Chunk.t0_ns < end_ns,
+        Chunk.t1_ns > start_ns,
+        selection.chunks(),
+    )
+    parts: list[Rolled] = []
+    gathered = Gathered()
+    async with database.read_samples() as session:
+        async for row in await session.stream_scalars(query.execution_options(yield_per=BATCHES_AT_ONCE)):
+            sets = await database.metric_sets.load(session, [row.metric_set_id])
+            key = ChunkKey(tier.seconds, row.t0_ns, row.t1_ns, row.group_id)
+            content = await asyncio.to_thread(decode_chunk, key, sets[row.metric_set_id], row.data)
+            parts += _chosen(content.rolled, selection)
+        await _gather_hot(session, span, start_ns - MAX_SPAN_NS, end_ns, gathered, selection.takes_group, stacks=False)
+    return await asyncio.to_thread(_with_hot, parts, gathered, selection, tier)
+
+
+async def has_samples(database: Database, host_id: int, start_ns: int, end_ns: int) -> bool:
+    """Whether each slot of a span still has its samples, in chunks or hot batches."""
+    span = Span(host_id, start_ns, end_ns)
+    async with database.read() as session:
+        starts = await _starts(session, span, Chunk)
+    first = start_ns // SLOT_NS
+    return len(starts) >= (end_ns - 1) // SLOT_NS - first + 1
+
+
+async def finest_tier(database: Database, host_id: int, start_ns: int, end_ns: int) -> Tier:
+    """The finest tier that reaches as far back in the span as any does: a finer one is forgotten earlier."""
+    query = (
+        select(Chunk.tier, func.min(Chunk.t0_ns))
+        .where(Chunk.host_id == host_id, Chunk.tier > RAW, Chunk.t0_ns > start_ns - LONGEST_NS)
+        .where(Chunk.t0_ns < end_ns, Chunk.t1_ns > start_ns)
+        .group_by(Chunk.tier)
+    )
+    async with database.read() as session:
+        firsts: dict[int, int] = {row[0]: row[1] for row in await session.execute(query)}
+    reach = min(firsts.values(), default=0) + LONGEST_NS
+    return next((tier for tier in TIERS if firsts.get(tier.seconds, reach + 1) <= reach), TIERS[-1])
+
+
+@dataclass(frozen=True)
+class Span:
+    """``[start, end)`` of a host."""
+
+    host_id: int
+    start_ns: int
+    end_ns: int
+
+
+AnyChunk = type[Chunk] | type[StackChunk]
+
+
+async def _pages(session: AsyncSession, span: Span, chunk: AnyChunk) -> AsyncIterator[tuple[int, int]]:
+    """Spans [low, high) of some slots each that hold something, oldest first."""
+    ordered = sorted(await _starts(session, span, chunk))
+    for at in range(0, len(ordered), SLOTS_AT_ONCE):
+        some = ordered[at : at + SLOTS_AT_ONCE]
+        yield some[0], some[-1] + SLOT_NS
+
+
+async def _starts(session: AsyncSession, span: Span, chunk: AnyChunk) -> set[int]:
+    """Slots in which a raw chunk or a hot batch of the span starts."""
+    first_ns = span.start_ns - SLOT_NS
+    chunks = select(chunk.t0_ns).distinct().where(
+        chunk.host_id == span.host_id, chunk.t0_ns > first_ns, chunk.t0_ns < span.end_ns
+    )
+    if chunk is Chunk:
+        chunks = chunks.where(Chunk.tier == RAW)
+    hot = select(slot_number(IngestHot.t0_ns)).distinct().where(*_hot(span))
+    return {
+        *await session.scalars(chunks),
+        *(number * SLOT_NS for number in await session.scalars(hot)),
+    }
+
+
+def _between(query: Select[Any], chunk: AnyChunk, span: Span, low_ns: int, high_ns: int) -> Select[Any]:
+    start_ns, end_ns = max(low_ns, span.start_ns - SLOT_NS + 1), min(high_ns, span.end_ns)
+    return query.where(chunk.host_id == span.host_id, chunk.t0_ns >= start_ns, chunk.t0_ns < end_ns)
+
+
+def _hot(span: Span) -> tuple[ColumnElement[bool], ...]:
+    """The batches that touch a span. A batch spans at most MAX_SPAN_NS."""
+    return (
+        IngestHot.host_id == span.host_id,
+        IngestHot.t0_ns > span.start_ns - MAX_SPAN_NS,
+        IngestHot.t0_ns < span.end_ns,
+        IngestHot.t1_ns > span.start_ns,
+    )
+
+
+async def _gather_hot(
+    session: AsyncSession,
+    span: Span,
+    low_ns: int,
+    high_ns: int,
+    gathered: Gathered,
+    wants: Callable[[Group], bool],
+    *,
+    stacks: bool,
+) -> None:
+    """Sort in the batches that start within [low, high)."""
+    query = (
+        select(IngestHot.encoding, IngestHot.payload)
+        .where(*_hot(span), IngestHot.t0_ns >= low_ns, IngestHot.t0_ns < high_ns)
+        .order_by(IngestHot.t0_ns, IngestHot.run_id, IngestHot.sequence)
+        .execution_options(yield_per=BATCHES_AT_ONCE)
+    )
+    page: list[tuple[str, bytes]] = []
+    held = 0
+    async for encoding, payload in await session.stream(query):
+        page.append((encoding, payload))
+        held += len(payload)
+        if len(page) >= BATCHES_AT_ONCE or held >= BYTES_AT_ONCE:
+            await asyncio.to_thread(_sort, page, gathered, wants, stacks)
+            page, held = [], 0
     if page:
-        yield page
+        await asyncio.to_thread(_sort, page, gathered, wants, stacks)
+
+
+def _sort(page: Sequence[tuple[str, bytes]], gathered: Gathered, wants: Callable[[Group], bool], stacks: bool) -> None:
+    gather((unpack(encoding, payload) for encoding, payload in page), gathered, wants, stacks)
+
+
+def _nothing(_group: Group) -> bool:
+    return False
+
+
+def _series_page(gathered: Gathered, slot_ns: int, selection: Selection) -> SeriesPage:
+    blocks, told = gathered.take_blocks(slot_ns)
+    metrics = selection.metrics or None
+    views = [view for block in blocks for view in block.views(metrics, selection.takes_entity)]
+    return SeriesPage(views, told)
+
+
+def _chosen(parts: Sequence[Rolled], selection: Selection) -> list[Rolled]:
+    numbers = [[at for at, row in enumerate(part.rows) if selection.takes_row(row)] for part in parts]
+    return [part.select(rows) for part, rows in zip(parts, numbers, strict=True) if rows]
+
+
+def _with_hot(parts: Sequence[Rolled], gathered: Gathered, selection: Selection, tier: Tier) -> list[Rolled]:
+    hot = [roll(block, tier.width_ns) for slot_ns in gathered.slots() for block in gathered.take_blocks(slot_ns)[0]]
+    return combine([*parts, *_chosen(hot, selection)])
+
+
+def _chunks_of(pattern: str) -> ColumnElement[bool]:
+    """The chunks of the group, or groups, in which entities of a pattern live."""
+    prefix = pattern.removesuffix("*")
+    kind, colon, _ = prefix.partition(":")
+    if pattern.endswith("*") and not colon:
+        return true()
+    if pattern.endswith("*") and kind == "gpu":
+        return Chunk.group_id.startswith(prefix, autoescape=True)
+    return Chunk.group_id == group_of(prefix)

@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gapscope_agent.catalog import BY_NAME
 from gapscope_agent.wire import DecodedGroup, Matrix, MissingRun
 
 Ints = npt.NDArray[np.int64]
@@ -32,16 +33,14 @@ class Block:
     quanta: Ints
     missing: Mapping[int, Sequence[MissingRun]]
 
-    def views(
-        self, quantum_of: Mapping[str, float], metrics: Set[str] | None, takes: Callable[[str], bool] | None
-    ) -> Iterator[DecodedGroup]:
+    def views(self, metrics: Set[str] | None, takes: Callable[[str], bool] | None) -> Iterator[DecodedGroup]:
         """The series as floats by entity, of the wanted ``metrics`` (None: all) of the entities that it ``takes``."""
         wanted: dict[str, dict[str, int]] = {}
         for number, (entity, metric) in enumerate(self.rows):
             if (metrics is None or metric in metrics) and (takes is None or takes(entity)):
                 wanted.setdefault(entity, {})[metric] = number
         for entity, numbers in wanted.items():
-            values = {metric: self.quanta[number] * quantum_of[metric] for metric, number in numbers.items()}
+            values = {metric: self.quanta[number] * BY_NAME[metric].quantum for metric, number in numbers.items()}
             missing = {metric: list(self.missing.get(number, ())) for metric, number in numbers.items()}
             for metric, runs in missing.items():
                 for run in runs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gapscope_agent.catalog import BY_NAME
 
@@ -26,9 +27,11 @@ class MetricSet:
     names: tuple[str, ...]
     quanta: tuple[float, ...]
 
-    def quantum_of(self) -> dict[str, float]:
-        """Quantum by name."""
-        return dict(zip(self.names, self.quanta, strict=True))
+    @cached_property
+    def is_current(self) -> bool:
+        """Whether the catalogue has all of them, with these quanta."""
+        pairs = zip(self.names, self.quanta, strict=True)
+        return all(name in BY_NAME and BY_NAME[name].quantum == quantum for name, quantum in pairs)
 
 
 def metric_set(metrics: Iterable[str]) -> MetricSet:
