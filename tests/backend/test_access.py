@@ -282,13 +282,14 @@ def test_every_operation_stands_in_the_docs() -> None:
 
 async def test_the_command_line_manages_tokens(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    token = await admin.create_token(data, "ingest", "gpu-*", "farm")
-    assert await admin.token_is_valid(data, token)
-    (info,) = await admin.list_tokens(data)
+    url = admin.database_url(data)
+    token = await admin.create_token(url, "ingest", "gpu-*", "farm")
+    assert await admin.token_is_valid(url, token)
+    (info,) = await admin.list_tokens(url)
     assert (info.kind, info.host_pattern, info.name, info.revoked) == ("ingest", "gpu-*", "farm", False)
     with pytest.raises(NotFoundError):
-        await admin.revoke_token(data, "gsi_nothing")
-    await admin.revoke_token(data, info.prefix)
-    assert not await admin.token_is_valid(data, token)
-    assert len(await admin.create_login(data)) > 40
+        await admin.revoke_token(url, "gsi_nothing")
+    await admin.revoke_token(url, info.prefix)
+    assert not await admin.token_is_valid(url, token)
+    assert len(await admin.create_login(url)) > 40
     assert (data.stat().st_mode & 0o777) == 0o700

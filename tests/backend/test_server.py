@@ -72,7 +72,7 @@ SERVE = textwrap.dedent("""
 
 
 async def test_acknowledged_batches_outlive_a_kill(tmp_path: Path) -> None:
-    token = await admin.create_token(tmp_path, "ingest", "*", "")
+    token = await admin.create_token(admin.database_url(tmp_path), "ingest", "*", "")
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", SERVE, str(tmp_path), stdout=asyncio.subprocess.PIPE
     )
@@ -89,7 +89,7 @@ async def test_acknowledged_batches_outlive_a_kill(tmp_path: Path) -> None:
                 acknowledged += response.status == 200
     os.kill(process.pid, signal.SIGKILL)
     await process.wait()
-    async with admin.open_admin(tmp_path) as database:
+    async with admin.open_admin(admin.database_url(tmp_path)) as database:
         host = await find_host(database, "node-1")
         window = await load_window(database, host, NOW, NOW + 60 * SECOND)
     assert acknowledged == 10

@@ -1,4 +1,4 @@
-"""The real server process, killed without warning while an incident opens, goes on and closes."""
+"""The real server, API and worker, killed without warning while an incident opens, goes on and closes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,12 @@ class Server:
         words = ("-m", "gapscope_backend.cli.main", "server", "--data", str(self.data), "--port", "0")
         life = ("--retention-hours", "1000000")
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, *words, *life, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+            sys.executable,
+            *words,
+            *life,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
         )
         assert self.process.stdout is not None
         line = (await self.process.stdout.readline()).decode()
@@ -43,7 +48,7 @@ class Server:
 
     async def kill(self) -> None:
         assert self.process is not None
-        os.kill(self.process.pid, signal.SIGKILL)
+        os.killpg(self.process.pid, signal.SIGKILL)
         await self.process.wait()
 
     async def send(self, batches: list[Batch]) -> None:
@@ -67,8 +72,8 @@ class Server:
 
 
 async def test_kills_lose_and_double_no_incident(tmp_path: Path) -> None:
-    write = await admin.create_token(tmp_path, "ingest", "demo", "test")
-    server = Server(tmp_path, write, await admin.create_token(tmp_path, "read", "*", "test"))
+    write = await admin.create_token(admin.database_url(tmp_path), "ingest", "demo", "test")
+    server = Server(tmp_path, write, await admin.create_token(admin.database_url(tmp_path), "read", "*", "test"))
     batches = recorded_batches(DEMO, "demo", -YEAR_NS)  # no server takes them for the future
     await server.start()
     try:

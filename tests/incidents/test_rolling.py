@@ -16,7 +16,7 @@ from gapscope_backend.services.rolling import BUDGET_SHARE
 from gapscope_backend.services.watch import Episode, advance_watch
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Host
-from gapscope_backend.store.watch import read_verdict, read_watches
+from gapscope_backend.store.watch import read_verdicts, read_watches
 from tests.backend.batches import SECOND
 from tests.incidents.story import Story, at, batches
 from tests.incidents.watching import Watching
@@ -42,13 +42,12 @@ async def test_a_host_is_judged_every_ten_seconds_while_data_comes(watching: Wat
 async def test_the_verdict_is_kept_and_used_after_a_restart(watching: Watching, analyse: Story) -> None:
     await watching.deliver(batches((60, 0.97), seconds=20))
     host = await find_host(watching.database, "node-1")
-    kept = await read_verdict(watching.database, host.id)
-    assert kept is not None
+    (kept,) = await read_verdicts(watching.database, [host.id])
     assert msgspec.json.decode(kept.verdict, type=Verdict, dec_hook=from_message).verdict == "healthy"
     judged = len(analyse.seen)
     watching.restart()
     await watching.rolling.tick()
-    minute = watching.rolling.minute(host.id)
+    minute = watching.rolling.minutes.get(host.id)
     assert minute is not None
     assert minute.verdict is not None
     assert len(minute.active["gpu:GPU-0"]) == 60

@@ -49,8 +49,8 @@ async def diagnosis(address: str, token: str, host: str, start_ns: int, end_ns: 
 async def test_stored_and_read_directly_a_recording_has_one_verdict(recording: Path, tmp_path: Path) -> None:
     direct_window = window_of_recording(recording)
     direct = diagnose(direct_window)
-    write = await admin.create_token(tmp_path, "ingest", recording.name, "test")
-    read = await admin.create_token(tmp_path, "read", "*", "test")
+    write = await admin.create_token(admin.database_url(tmp_path), "ingest", recording.name, "test")
+    read = await admin.create_token(admin.database_url(tmp_path), "read", "*", "test")
     async with serving(tmp_path) as address:
         config = AgentConfig(server=address, token=write, host=recording.name)
         await run_replay(config, recording, speed=5_000, at_recorded_time=True)

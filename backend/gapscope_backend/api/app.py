@@ -1,11 +1,13 @@
-"""The web application: services, routes, middlewares and background work put together."""
+"""The web application: services, routes, middlewares and the live view's upkeep put together.
+
+What goes on without a request (retention, the watch over hosts) is the workers' part.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from functools import partial
 
 from aiohttp import web
 
@@ -26,17 +28,13 @@ from gapscope_backend.api.security import ACCESS, add_headers, check_access, che
 from gapscope_backend.services.background import repeat
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
-from gapscope_backend.services.incidents import Incidents
 from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.services.live import RENEW_SECONDS, LiveHub
-from gapscope_backend.services.rolling import Rolling
+from gapscope_backend.services.minutes import Minutes
 from gapscope_backend.store.database import Database
-from gapscope_backend.store.retention import delete_old
 
 MAX_JSON_BYTES = 64 * 1024
-RETENTION_SECONDS = 300.0
 JUDGE_SECONDS = 1.0
-ROLL_SECONDS = 1.0
 
 
 def create_app(
@@ -49,15 +47,15 @@ def create_app(
     """The application on an open database; run it with ``auto_decompress=False``, bodies are bounded here."""
     app = web.Application(middlewares=[problems, check_host, check_access], client_max_size=MAX_JSON_BYTES)
     diagnosis = Diagnosis(database, analyse)
-    rolling = Rolling(database, diagnosis, Incidents(database, diagnosis, clock), clock, monotonic)
+    minutes = Minutes(database, diagnosis, clock)
     context = Context(
         config=config,
         database=database,
         clock=clock,
         ingest=Ingest(database),
         diagnosis=diagnosis,
-        fleet=Fleet(database, rolling),
-        rolling=rolling,
+        fleet=Fleet(database, minutes),
+        minutes=minutes,
         live=LiveHub(monotonic),
         static=config.static_dir or installed_static(),
     )
@@ -85,20 +83,12 @@ def _add_routes(app: web.Application) -> None:
 async def _background(app: web.Application) -> AsyncIterator[None]:
     context = app[CONTEXT]
     jobs = (
-        ("retention", RETENTION_SECONDS, partial(_forget, context)),
         ("live requests", RENEW_SECONDS, context.live.renew),
         ("live states", JUDGE_SECONDS, context.live.judge_all),
-        ("rolling diagnosis", ROLL_SECONDS, context.rolling.tick),
     )
     tasks = [asyncio.create_task(repeat(*job), name=job[0]) for job in jobs]
     yield
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    await context.rolling.close()
-
-
-async def _forget(context: Context) -> None:
-    now_ns = context.clock()
-    age_ns = round(context.config.retention_hours * 3600e9)
-    await delete_old(context.database, now_ns - age_ns, now_ns)
+    await context.minutes.close()

@@ -14,8 +14,8 @@ from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
 from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.services.live import LiveHub
-from gapscope_backend.services.rolling import Rolling
-from gapscope_backend.store.database import Database
+from gapscope_backend.services.minutes import Minutes
+from gapscope_backend.store.database import Database, shown_url
 
 
 @dataclass
@@ -28,14 +28,14 @@ class Context:
     ingest: Ingest
     diagnosis: Diagnosis
     fleet: Fleet
-    rolling: Rolling
+    minutes: Minutes
     live: LiveHub
     static: Path
 
     @property
     def cookie_name(self) -> str:
         """Cookies of one host name are shared by all its ports: the name tells the server's database apart."""
-        return "gapscope_session_" + hashlib.sha256(self.config.url_of_database.encode()).hexdigest()[:8]
+        return "gapscope_session_" + hashlib.sha256(shown_url(self.config.url_of_database).encode()).hexdigest()[:8]
 
 
 CONTEXT = web.AppKey("CONTEXT", Context)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import fcntl
+import itertools
 import os
+import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,6 +75,28 @@ def locked(path: Path, name: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def worker_name(path: Path) -> Iterator[str]:
+    """A name for one worker on this data folder, the same after a restart and held by one living worker at a time.
+
+    Because its lock ends with its holder, the next one of that name may take back at once what the last one held.
+    """
+    for number in itertools.count(1):
+        with (path / f"worker-{number}.lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            lock.seek(0)
+            mark = lock.read().strip()
+            if not mark:
+                mark = secrets.token_hex(6)
+                lock.write(mark)
+                lock.flush()
+            yield f"{socket.gethostname()[:40]}-{mark}"
+            return
+
+
 @dataclass(frozen=True)
 class DataFolder:
     """An opened and locked data folder."""
@@ -99,20 +123,14 @@ class DataFolder:
         """Log file of one part."""
         return self.path / "logs" / f"{name}.log"
 
-    def ingest_token(self, host: str) -> Path:
-        """File with a valid ingest token bound to ``host``; made where there is none."""
+    def ingest_token(self, host: str, database: str) -> Path:
+        """File with an ingest token bound to ``host`` and valid in a database; made where there is none."""
         from gapscope_backend.services import admin
 
         file = self.path / "tokens" / f"{host}.ingest"
         held = file.read_text().strip() if file.exists() else ""
-        if not (held and asyncio.run(admin.token_is_valid(self.path, held))):
-            token = asyncio.run(admin.create_token(self.path, "ingest", host, f"agent of {host}"))
+        if not (held and asyncio.run(admin.token_is_valid(database, held))):
+            token = asyncio.run(admin.create_token(database, "ingest", host, f"agent of {host}"))
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
                 out.write(token + "\n")
         return file
-
-    def login_token(self) -> str:
-        """A new one-time login token."""
-        from gapscope_backend.services import admin
-
-        return asyncio.run(admin.create_login(self.path))

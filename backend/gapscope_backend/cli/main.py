@@ -28,7 +28,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("token", "create, list and revoke access tokens"),
     ("login", "print a new one-time address to log in with"),
 )
-SERVER_PACKAGES = ("sqlalchemy", "alembic", "aiosqlite")
+SERVER_PACKAGES = ("sqlalchemy", "alembic", "aiosqlite", "psycopg")
 
 
 def _module(name: str) -> ModuleType:

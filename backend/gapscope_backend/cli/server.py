@@ -1,4 +1,8 @@
-"""``gapscope server``: ingest, API and page on one address, until stopped."""
+"""``gapscope server``: the API with the page, and a worker, on one database, until stopped.
+
+``--role all`` is the parent of two processes, ``--role api`` and ``--role worker``, in one process group: what a worker
+computes takes no time from requests. With PostgreSQL any number of either may run, on any machines.
+"""
 
 from __future__ import annotations
 
@@ -7,53 +11,105 @@ import asyncio
 import logging
 import signal
 import sys
+from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from typing import Any
 
 from gapscope_backend.cli.arguments import add_data_option
-from gapscope_backend.cli.folder import DEFAULT_PORT, locked
+from gapscope_backend.cli.children import Child, run_together
+from gapscope_backend.cli.database import DATABASE, add_database_options, chosen_database, read_server_file
+from gapscope_backend.cli.folder import DEFAULT_PORT, locked, worker_name
+
+ROLES = ("all", "api", "worker")
+DEFAULTS = {"role": "all", "port": DEFAULT_PORT, "listen": "127.0.0.1", "retention_hours": 48.0}
 
 
 def add_parser(commands: Any) -> None:
     """Options of ``gapscope server``."""
     parser = commands.add_parser("server", help="run the backend: ingest, API and page")
     add_data_option(parser)
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to listen on (default: %(default)s)")
+    add_database_options(parser)
     parser.add_argument(
-        "--listen", default="127.0.0.1", metavar="ADDRESS", help="loopback address (default: %(default)s)"
+        "--role", choices=ROLES, help="api: requests only; worker: background work only; all: one of each (default)"
     )
-    parser.add_argument("--retention-hours", type=float, default=48.0, help="age at which raw data is deleted")
+    parser.add_argument("--port", type=int, help=f"port to listen on (default: {DEFAULT_PORT})")
+    parser.add_argument("--listen", metavar="ADDRESS", help="loopback address (default: 127.0.0.1)")
+    parser.add_argument("--retention-hours", type=float, help="age at which raw data is deleted (default: 48)")
 
 
-async def _serve(arguments: argparse.Namespace) -> None:
-    from gapscope_backend.api.server import ServerConfig, run_server
+def _fill_in(arguments: argparse.Namespace) -> None:
+    """Options that were not given come from the file, else from the defaults."""
+    told = read_server_file(arguments.config)
+    arguments.database = chosen_database(arguments)
+    for name, default in DEFAULTS.items():
+        if getattr(arguments, name) is None:
+            from_file = getattr(told, name)
+            setattr(arguments, name, default if from_file is None else from_file)
 
+
+async def _until_stopped(work: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:
     stop = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    return await work(stop)
+
+
+def _roles(arguments: argparse.Namespace) -> list[Child]:
+    words = ("server", "--data", str(arguments.data), "--retention-hours", str(arguments.retention_hours))
+    listening = ("--port", str(arguments.port), "--listen", arguments.listen)
+    environment = {DATABASE: arguments.database} if arguments.database else {}
+    return [
+        Child("the API", (*words, *listening, "--role", "api"), environment=environment),
+        Child("the worker", (*words, "--role", "worker"), environment=environment),
+    ]
+
+
+def _serve_all(arguments: argparse.Namespace) -> int:
+    return asyncio.run(_until_stopped(lambda stop: run_together(_roles(arguments), stop)))
+
+
+def _serve_api(arguments: argparse.Namespace) -> int:
+    from gapscope_backend.api.server import ServerConfig, loop_factory, run_server
+
     config = ServerConfig(
         data_dir=arguments.data,
         host=arguments.listen,
         port=arguments.port,
+        database_url=arguments.database,
         retention_hours=arguments.retention_hours,
     )
-    await run_server(config, lambda address: print(f"listening on {address}", flush=True), stop)
+
+    async def serve(stop: asyncio.Event) -> int:
+        await run_server(config, lambda address: print(f"listening on {address}", flush=True), stop)
+        return 0
+
+    # On one file one API is enough, and a second by mistake would take half of the live views.
+    with nullcontext() if arguments.database else locked(arguments.data, "server.lock"):
+        if sys.version_info >= (3, 11):
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
+                return runner.run(_until_stopped(serve))
+        else:
+            return asyncio.run(_until_stopped(serve))
+
+
+def _work(arguments: argparse.Namespace) -> int:
+    from gapscope_backend.services.admin import database_url
+    from gapscope_backend.services.jobs import run_worker
+
+    url = arguments.database or database_url(arguments.data)
+    with worker_name(arguments.data) as name:
+
+        async def work(stop: asyncio.Event) -> int:
+            await run_worker(url, arguments.retention_hours, name, stop)
+            return 0
+
+        return asyncio.run(_until_stopped(work))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until SIGINT or SIGTERM."""
+    """Run until SIGINT or SIGTERM."""
+    _fill_in(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     arguments.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with locked(arguments.data, "server.lock"):
-        _run(arguments)
-    return 0
-
-
-def _run(arguments: argparse.Namespace) -> None:
-    from gapscope_backend.api.server import loop_factory
-
-    if sys.version_info >= (3, 11):
-        with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(_serve(arguments))
-    else:
-        asyncio.run(_serve(arguments))
+    return {"all": _serve_all, "api": _serve_api, "worker": _work}[arguments.role](arguments)

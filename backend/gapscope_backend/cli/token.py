@@ -7,7 +7,7 @@ import asyncio
 from typing import Any
 
 from gapscope_backend.cli.arguments import add_known_data_option
-from gapscope_backend.cli.folder import existing
+from gapscope_backend.cli.database import add_database_options, database_of
 from gapscope_backend.errors import BackendError
 
 
@@ -24,6 +24,7 @@ def add_parser(commands: Any) -> None:
     revoke.add_argument("prefix", help="its prefix, as `gapscope token list` shows it")
     for action in (create, show, revoke):
         add_known_data_option(action)
+        add_database_options(action)
 
 
 class TokenOptionError(BackendError):
@@ -42,17 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Do the chosen action."""
     from gapscope_backend.services import admin
 
-    existing(arguments.data)
+    database = database_of(arguments)
     if arguments.action == "create":
-        print(asyncio.run(admin.create_token(arguments.data, arguments.kind, _pattern(arguments), arguments.name)))
+        print(asyncio.run(admin.create_token(database, arguments.kind, _pattern(arguments), arguments.name)))
     elif arguments.action == "list":
-        tokens = asyncio.run(admin.list_tokens(arguments.data))
+        tokens = asyncio.run(admin.list_tokens(database))
         if not tokens:
             print("no tokens yet; gapscope token create makes one")
         for token in tokens:
             state = "revoked" if token.revoked else "valid"
             print(f"{token.prefix:16s} {token.kind:7s} {state:8s} {token.host_pattern:24s} {token.name}")
     else:
-        asyncio.run(admin.revoke_token(arguments.data, arguments.prefix))
+        asyncio.run(admin.revoke_token(database, arguments.prefix))
         print(f"{arguments.prefix} is revoked")
     return 0

@@ -1,7 +1,8 @@
 """``gapscope up``: server, this host's agent and, where asked or where there is no GPU, a recording, in one go.
 
-Each part is a process of its own (``gapscope server``, ``gapscope agent``, ``gapscope replay``), so that what the
-agent costs can be seen and one part's end is not another's. This process keeps them running and ends them all.
+Each part is a process of its own (``gapscope server`` as API and as worker, ``gapscope agent``, ``gapscope replay``),
+so that what the agent costs can be seen and one part's end is not another's. This process keeps them running and ends
+them all.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from gapscope_backend.cli.arguments import add_data_option, add_replay_options
 from gapscope_backend.cli.children import Child, supervise
+from gapscope_backend.cli.database import DATABASE, add_database_options, chosen_database
 from gapscope_backend.cli.folder import DEFAULT_PORT, DataFolder, choose_port
 from gapscope_backend.errors import BackendError
 
@@ -33,14 +35,15 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--replay", type=Path, metavar="DIR", help="serve this recording instead of this host and the demo"
     )
+    add_database_options(parser)
     add_replay_options(parser)
     parser.add_argument("--no-demo", action="store_true", help="play no bundled recording on a host without a GPU")
 
 
-def _replay(folder: DataFolder, server: str, recording: Path, options: list[str]) -> Child:
+def _replay(folder: DataFolder, database: str, server: str, recording: Path, options: list[str]) -> Child:
     from gapscope_agent.replay import host_of
 
-    token = folder.ingest_token(host_of(recording))
+    token = folder.ingest_token(host_of(recording), database)
     words = ("replay", str(recording), "--server", server, "--token-file", str(token), *options)
     return Child(f"replay of {recording.name}", words, folder.log("replay"), finishes="--loop" not in options)
 
@@ -52,13 +55,13 @@ def _replay_options(arguments: argparse.Namespace) -> list[str]:
     return words
 
 
-def _agents(arguments: argparse.Namespace, folder: DataFolder, server: str) -> list[Child]:
+def _agents(arguments: argparse.Namespace, folder: DataFolder, database: str, server: str) -> list[Child]:
     if arguments.replay:
-        return [_replay(folder, server, arguments.replay, _replay_options(arguments))]
+        return [_replay(folder, database, server, arguments.replay, _replay_options(arguments))]
     from gapscope_agent.config import default_host_name
     from gapscope_agent.sources.probe import probe
 
-    token = folder.ingest_token(default_host_name())
+    token = folder.ingest_token(default_host_name(), database)
     words = ("agent", "--server", server, "--token-file", str(token))
     children = [Child("agent", words, folder.log("agent"))]
     origin = probe()
@@ -69,11 +72,22 @@ def _agents(arguments: argparse.Namespace, folder: DataFolder, server: str) -> l
             "and beside it a recorded incident of a real H200.",
             flush=True,
         )
-        children.append(_replay(folder, server, DEMO, ["--loop", "--backfill"]))
+        children.append(_replay(folder, database, server, DEMO, ["--loop", "--backfill"]))
     return children
 
 
-async def _keep(server: Child, agents: list[Child], address: str, login: str) -> int:
+def _servers(folder: DataFolder, database: str, port: int) -> tuple[Child, Child]:
+    """The API and the worker, each a process; the address of the database stands in no process list."""
+    words = ("server", "--data", str(folder.path))
+    environment = {DATABASE: database}
+    api = (*words, "--role", "api", "--port", str(port))
+    return (
+        Child("server", api, folder.log("server"), environment=environment),
+        Child("worker", (*words, "--role", "worker"), folder.log("worker"), environment=environment),
+    )
+
+
+async def _keep(server: Child, others: list[Child], address: str, login: str) -> int:
     stop = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
@@ -81,7 +95,7 @@ async def _keep(server: Child, agents: list[Child], address: str, login: str) ->
     def ready() -> None:
         print(f"Gapscope is running. Open {address}/login#token={login}  (one-time login; Ctrl-C stops)", flush=True)
 
-    return await supervise(server, agents, f"{address}/api/v1/health", ready, stop)
+    return await supervise(server, others, f"{address}/api/v1/health", ready, stop)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -97,6 +111,8 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run until interrupted; 1 when a part could not be kept running."""
+    from gapscope_backend.services import admin
+
     _check(arguments)
     with DataFolder.open(arguments.data) as folder:
         port = choose_port(arguments.port)
@@ -104,9 +120,10 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"Port {DEFAULT_PORT} is taken; using {port}.", flush=True)
         address = f"http://127.0.0.1:{port}"
         folder.note_address(address)
-        server = Child("server", ("server", "--data", str(folder.path), "--port", str(port)), folder.log("server"))
-        agents = _agents(arguments, folder, address)
-        code = asyncio.run(_keep(server, agents, address, folder.login_token()))
+        database = chosen_database(arguments) or admin.database_url(folder.path)
+        server, worker = _servers(folder, database, port)
+        others = [worker, *_agents(arguments, folder, database, address)]
+        code = asyncio.run(_keep(server, others, address, asyncio.run(admin.create_login(database))))
     if code:
         sys.stderr.write(f"gapscope up: stopped; the logs are in {folder.path / 'logs'}\n")
     return code

@@ -1,4 +1,4 @@
-"""What the command line does to the database of a data folder, whether or not a server runs on it."""
+"""What the command line does to a database, whether or not a server runs on it."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def database_url(data_dir: Path) -> str:
 
 
 @asynccontextmanager
-async def open_admin(data_dir: Path) -> AsyncIterator[Database]:
-    """The database of a data folder, made where there is none."""
-    database = await open_database(database_url(data_dir))
+async def open_admin(url: str) -> AsyncIterator[Database]:
+    """The database at an address, made where there is none."""
+    database = await open_database(url)
     try:
         yield database
     finally:
         await database.close()
 
 
-async def create_token(data_dir: Path, kind: str, host_pattern: str, name: str) -> str:
+async def create_token(url: str, kind: str, host_pattern: str, name: str) -> str:
     """A new token, shown this once."""
-    async with open_admin(data_dir) as database:
+    async with open_admin(url) as database:
         return await access.create_token(database, kind, host_pattern, name, time.time_ns())
 
 
-async def list_tokens(data_dir: Path) -> list[TokenInfo]:
+async def list_tokens(url: str) -> list[TokenInfo]:
     """All tokens, oldest first."""
-    async with open_admin(data_dir) as database:
+    async with open_admin(url) as database:
         rows = await credentials.list_tokens(database)
     return [
         TokenInfo(
@@ -66,15 +66,15 @@ async def list_tokens(data_dir: Path) -> list[TokenInfo]:
     ]
 
 
-async def revoke_token(data_dir: Path, prefix: str) -> None:
+async def revoke_token(url: str, prefix: str) -> None:
     """Make the one token that begins so useless."""
-    async with open_admin(data_dir) as database:
+    async with open_admin(url) as database:
         await access.revoke_token(database, prefix, time.time_ns())
 
 
-async def token_is_valid(data_dir: Path, token: str) -> bool:
-    """Tell whether the server of this data folder would take the token."""
-    async with open_admin(data_dir) as database:
+async def token_is_valid(url: str, token: str) -> bool:
+    """Tell whether a server on this database would take the token."""
+    async with open_admin(url) as database:
         try:
             await access.verify_token(database, token, time.time_ns())
         except UnauthenticatedError:
@@ -82,7 +82,7 @@ async def token_is_valid(data_dir: Path, token: str) -> bool:
         return True
 
 
-async def create_login(data_dir: Path) -> str:
+async def create_login(url: str) -> str:
     """A one-time login token, good for an hour."""
-    async with open_admin(data_dir) as database:
+    async with open_admin(url) as database:
         return await access.create_login(database, time.time_ns())

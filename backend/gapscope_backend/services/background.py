@@ -12,8 +12,12 @@ log = logging.getLogger(__name__)
 END_SECONDS = 5.0
 
 
-async def repeat(name: str, period_seconds: float, job: Callable[[], Awaitable[object]]) -> None:
+async def repeat(
+    name: str, period_seconds: float, job: Callable[[], Awaitable[object]], ends_with: tuple[type[Exception], ...] = ()
+) -> None:
     """Run ``job`` now and every period until cancelled. A failing run is logged and counted, the next one comes.
+
+    Errors of ``ends_with`` are no failure: they end it and are passed on.
 
     A run in progress is let finish: cut off inside the database driver it would leave a connection in an unknown state.
     """
@@ -25,6 +29,8 @@ async def repeat(name: str, period_seconds: float, job: Callable[[], Awaitable[o
             failures = 0
         except asyncio.CancelledError:
             await end([run])
+            raise
+        except ends_with:
             raise
         except Exception:
             # The loop runner: one bad run (a full disk, a locked file) must not end the job for good.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gapscope_backend.services.hosts import gpu_order
 from gapscope_backend.services.last_minute import MINUTE_NS, LastMinute
-from gapscope_backend.services.rolling import Rolling
+from gapscope_backend.services.minutes import Minutes
 from gapscope_backend.services.windows import logical_cpus
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.hosts import list_entities, list_hosts, read_latest
@@ -31,16 +31,17 @@ class HostGlance:
 
 
 class Fleet:
-    """Glances at all hosts; the costly part, verdict and last minute, is that of the rolling diagnosis."""
+    """Glances at all hosts; the costly part, verdict and last minute, is what the watch has stored."""
 
-    def __init__(self, database: Database, rolling: Rolling) -> None:
+    def __init__(self, database: Database, minutes: Minutes) -> None:
         self._database = database
-        self._rolling = rolling
+        self._minutes = minutes
 
     async def glance(self) -> list[HostGlance]:
-        """All hosts by name. A host's first answer waits for its last minute, later ones do not."""
+        """All hosts by name. Of a host that the watch has not come to yet, the last minute is judged here and now."""
         hosts = await list_hosts(self._database)
-        unseen = [self._rolling.renew(host) for host in hosts if self._rolling.minute(host.id) is None]
+        await self._minutes.refresh()
+        unseen = [self._minutes.renew(host) for host in hosts if self._minutes.get(host.id) is None]
         if unseen:
             await asyncio.wait(unseen, timeout=FIRST_WAIT_SECONDS)
         incidents = await count_open(self._database)
@@ -52,5 +53,5 @@ class Fleet:
         )
         _, latest = await read_latest(self._database, host.id)
         gpus = sorted((entity for entity in entities if entity.kind == "gpu"), key=gpu_order)
-        minute = self._rolling.minute(host.id)
+        minute = self._minutes.get(host.id)
         return HostGlance(host, gpus, latest, logical_cpus(host, entities) or None, minute, incidents)

@@ -9,7 +9,7 @@ at any moment finds the same episodes again and meets the incidents that it had 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -42,13 +42,26 @@ ENDED = "recovered"
 DATA_ENDED = "data_ended"
 
 
-class Incidents:
-    """Keeps the incidents of all hosts. ``clock`` gives nanoseconds since the epoch."""
+Fence = Callable[[AsyncSession], Awaitable[None]]
 
-    def __init__(self, database: Database, diagnosis: Diagnosis, clock: Callable[[], int]) -> None:
+
+async def no_fence(_session: AsyncSession) -> None:
+    """Let every write pass: there is one watch only."""
+
+
+class Incidents:
+    """Keeps the incidents of all hosts. ``clock`` gives nanoseconds since the epoch.
+
+    ``fence`` is called in each transaction before anything is written; it raises where that is another's task by now.
+    """
+
+    def __init__(
+        self, database: Database, diagnosis: Diagnosis, clock: Callable[[], int], fence: Fence = no_fence
+    ) -> None:
         self._database = database
         self._diagnosis = diagnosis
         self._clock = clock
+        self._fence = fence
         self._looked: dict[tuple[int, str, str, int], int] = {}
 
     async def record(self, host: Host, watch: Watch | None, episodes: Iterable[Episode], late: bool = False) -> bool:
@@ -127,6 +140,7 @@ class Incidents:
 
     async def _store(self, host: Host, watch: Watch | None, incidents: list[Incident]) -> None:
         async with self._database.write() as session:
+            await self._fence(session)
             rows, pins = [_values(incident) for incident in incidents], [_pin(incident) for incident in incidents]
             await store_incidents(session, self._database.dialect, rows, pins)
             if watch is not None:

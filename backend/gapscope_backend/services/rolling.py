@@ -8,34 +8,20 @@ have used no more than ``BUDGET_SHARE`` of one core, so that a large fleet gets 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
-from gapscope_backend.analysis.language import as_message, from_message
-from gapscope_backend.analysis.verdict import Verdict
-from gapscope_backend.analysis.window import Window
-from gapscope_backend.services.background import end
 from gapscope_backend.services.diagnosis import Diagnosis
-from gapscope_backend.services.incidents import Incidents, save_watch
-from gapscope_backend.services.last_minute import MINUTE_NS, LastMinute, active_seconds
-from gapscope_backend.services.recent import Recent
+from gapscope_backend.services.incidents import Fence, Incidents, no_fence, save_watch
+from gapscope_backend.services.minutes import Minutes
 from gapscope_backend.services.watch import LATENESS_NS, CostSettings, Watch, advance_watch, cell_floor, weigh_costs
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.hosts import list_hosts
 from gapscope_backend.store.models import Host
-from gapscope_backend.store.watch import (
-    Arrival,
-    arrivals_since,
-    next_data_ns,
-    read_verdict,
-    read_watches,
-    store_verdicts,
-)
+from gapscope_backend.store.watch import Arrival, arrivals_since, next_data_ns, read_watches
+from gapscope_backend.store.work import LeaseLostError
 
 _SECOND_NS = 1_000_000_000
 RENEW_NS = 10 * _SECOND_NS
@@ -77,7 +63,7 @@ class _Watched:
 
 @dataclass
 class Rolling:
-    """The one source of rolling verdicts. ``clock`` gives ns since the epoch, ``monotonic`` seconds."""
+    """The watch over all hosts. ``clock`` gives ns since the epoch, ``monotonic`` seconds."""
 
     database: Database
     diagnosis: Diagnosis
@@ -85,9 +71,8 @@ class Rolling:
     clock: Callable[[], int]
     monotonic: Callable[[], float]
     costs: CostSettings = field(default_factory=CostSettings)
-    _recent: Recent = field(init=False)
-    _minutes: dict[int, LastMinute] = field(default_factory=dict)
-    _running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    fence: Fence = no_fence
+    minutes: Minutes = field(init=False)
     _watched: dict[int, _Watched] = field(default_factory=dict)
     _seen: dict[tuple[int, str, int], int] = field(default_factory=dict)
     _hosts: list[Host] = field(default_factory=list)
@@ -96,7 +81,7 @@ class Rolling:
     _rest_until: float = 0.0
 
     def __post_init__(self) -> None:
-        self._recent = Recent(self.database)
+        self.minutes = Minutes(self.database, self.diagnosis, self.clock)
 
     async def tick(self) -> None:
         """Take in what came since the last call; verdicts as far as the budget goes."""
@@ -114,21 +99,9 @@ class Rolling:
             await self.incidents.close_silent()
             self._close_at_ns = self.clock() + CLOSE_NS
 
-    def minute(self, host_id: int) -> LastMinute | None:
-        """The newest that is known of a host's last minute."""
-        return self._minutes.get(host_id)
-
-    def renew(self, host: Host) -> asyncio.Task[None]:
-        """Judge a host's last minute in the background, once at a time."""
-        if host.id not in self._running:
-            task = asyncio.create_task(self._renew(host), name=f"last minute of {host.name}")
-            self._running[host.id] = task
-            task.add_done_callback(lambda _: self._running.pop(host.id, None))
-        return self._running[host.id]
-
     async def close(self) -> None:
         """End what is still being computed."""
-        await end(self._running.values())
+        await self.minutes.close()
 
     async def _arrivals(self) -> list[Arrival]:
         """Batches that were not seen before, in the order of receipt."""
@@ -143,7 +116,8 @@ class Rolling:
         return new
 
     async def _restore(self) -> int:
-        """Take up the watches where they were written down; the time up to which nothing new came in since."""
+        """Take up watches and verdicts where they were written down; the time up to which nothing new came in since."""
+        await self.minutes.refresh()
         rows = await read_watches(self.database)
         for row in rows:
             self._watched[row.host_id] = _Watched(Watch.from_json(row.watermark_ns, row.state), row.saved_ns)
@@ -158,7 +132,7 @@ class Rolling:
         late.start_ns, late.end_ns = min(late.start_ns, arrival.start_ns), max(late.end_ns, arrival.end_ns)
         late.newest_ns = now_ns
         watched.late = late
-        self._recent.forget(arrival.host_id)
+        self.minutes.forget(arrival.host_id)
 
     async def _follow(self, host: Host) -> None:
         """Feed a host's detectors with all complete data, in chunks; nothing counts as taken until it is stored."""
@@ -196,68 +170,31 @@ class Rolling:
             if self.monotonic() < self._rest_until:
                 break
             began = self.monotonic()
-            await self.renew(host)
+            await self.minutes.renew(host)
             self._rest_until = self.monotonic() + (self.monotonic() - began) * (1 / BUDGET_SHARE - 1)
             fresh.append(host)
         for host in fresh:
             await self._guarded(host, self._weigh(host))
-        await self._store_verdicts(fresh)
+        await self.minutes.store(fresh)
 
     def _made_ns(self, host: Host) -> int:
-        held = self._minutes.get(host.id)
+        held = self.minutes.get(host.id)
         return held.made_ns if held else 0
 
     def _is_old(self, host: Host) -> bool:
-        held = self._minutes.get(host.id)
+        held = self.minutes.get(host.id)
         return held is None or (held.data_end_ns != host.last_data_ns and self.clock() - held.made_ns >= RENEW_NS)
-
-    async def _renew(self, host: Host) -> None:
-        try:
-            self._minutes[host.id] = await self._read_minute(host)
-        except Exception:
-            # A loop runner: one host's bad minute must not empty the page; it shows no verdict and the log says why.
-            log.exception("the last minute of host %s cannot be computed", host.name)
-            self._minutes[host.id] = LastMinute(host.last_data_ns, self.clock(), {}, None)
-
-    async def _read_minute(self, host: Host) -> LastMinute:
-        end_ns = host.last_data_ns
-        window = await self._recent.window(host, end_ns - MINUTE_NS, end_ns)
-        # A minute that is only partly there is no lost time: the verdict begins with the host's first data.
-        judged = replace(window, start_ns=max(window.start_ns, host.first_data_ns))
-        verdict = await self._kept_verdict(host, judged) or await self.diagnosis.judge(judged)
-        return LastMinute(end_ns, self.clock(), await asyncio.to_thread(active_seconds, window), verdict)
-
-    async def _kept_verdict(self, host: Host, window: Window) -> Verdict | None:
-        """The stored verdict where it is on that very window; one of another version's form is made anew."""
-        kept = await read_verdict(self.database, host.id)
-        if kept is None or (kept.start_ns, kept.end_ns) != (window.start_ns, window.end_ns):
-            return None
-        try:
-            return msgspec.json.decode(kept.verdict, type=Verdict, dec_hook=from_message)
-        except msgspec.ValidationError:
-            return None
 
     async def _weigh(self, host: Host) -> None:
         """Let a rolling verdict open, extend or end what costs steadily."""
-        minute, watched = self._minutes[host.id], self._watched[host.id]
-        if minute.verdict is None:
+        minute, watched = self.minutes.get(host.id), self._watched[host.id]
+        if minute is None or minute.verdict is None:
             return
         trial = watched.watch.copy()
         episodes = weigh_costs(trial, minute.verdict, self.costs)
         if await self.incidents.record(host, trial, episodes):
             watched.saved_ns = self.clock()
         watched.watch = trial
-
-    async def _store_verdicts(self, hosts: Iterable[Host]) -> None:
-        rows: dict[int, dict[str, Any]] = {}
-        for host in hosts:
-            minute = self._minutes[host.id]
-            if minute.verdict is not None:
-                encoded = msgspec.json.encode(minute.verdict, enc_hook=as_message)
-                span = {"start_ns": minute.verdict.start_ns, "end_ns": minute.verdict.end_ns}
-                rows[host.id] = {**span, "made_ns": minute.made_ns, "verdict": encoded}
-        if rows:
-            await store_verdicts(self.database, rows)
 
     async def _save_due(self) -> None:
         """Write the watches down now and then: a restart then has little to go through again."""
@@ -266,6 +203,7 @@ class Rolling:
         if not due:
             return
         async with self.database.write() as session:
+            await self.fence(session)
             for host_id, watched in due.items():
                 await save_watch(session, self.database.dialect, host_id, watched.watch, now_ns)
         for watched in due.values():
@@ -274,6 +212,8 @@ class Rolling:
     async def _guarded(self, host: Host, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
+        except LeaseLostError:
+            raise
         except Exception:
             # A loop runner: one host's bad data must not stop the watch over the others.
             log.exception("the watch over host %s failed; it is tried again", host.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import HostVerdict, HostWatch, IngestHot
 from gapscope_backend.store.upsert import insert
+
+_KEYS_AT_ONCE = 500  # below SQLite's limit of bound parameters
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,20 @@ async def store_watch(
     await session.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=values))
 
 
-async def read_verdict(database: Database, host_id: int) -> HostVerdict | None:
-    """The newest rolling verdict on a host."""
+async def verdict_times(database: Database) -> dict[int, int]:
+    """When the newest rolling verdict on each host was made, by host id."""
     async with database.read() as session:
-        return await session.get(HostVerdict, host_id)
+        return {row[0]: row[1] for row in await session.execute(select(HostVerdict.host_id, HostVerdict.made_ns))}
+
+
+async def read_verdicts(database: Database, host_ids: Sequence[int]) -> list[HostVerdict]:
+    """The newest rolling verdicts on these hosts."""
+    found: list[HostVerdict] = []
+    async with database.read() as session:
+        for at in range(0, len(host_ids), _KEYS_AT_ONCE):
+            some = host_ids[at : at + _KEYS_AT_ONCE]
+            found += await session.scalars(select(HostVerdict).where(HostVerdict.host_id.in_(some)))
+    return found
 
 
 async def store_verdicts(database: Database, rows: Mapping[int, Mapping[str, Any]]) -> None:
