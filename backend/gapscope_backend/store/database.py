@@ -10,22 +10,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from typing import TypeVar
 
 from alembic.util import CommandError
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
 from gapscope_backend.errors import BusyError, StoreError
-from gapscope_backend.store.engine import POSTGRESQL, WRITES, create_engine, shown_url, sqlite_url
+from gapscope_backend.store.engine import MIGRATES, POSTGRESQL, WRITES, create_engine, shown_url, sqlite_url
 from gapscope_backend.store.metric_sets import MetricSets
-from gapscope_backend.store.schema import migration_config, upgrade
+from gapscope_backend.store.schema import check_foreign_keys, migration_config, upgrade
 
 __all__ = ["Database", "connect", "migration_config", "open_database", "shown_url", "sqlite_url"]
 
 log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
 
 SAMPLE_READERS = 4
 """Of the pool's fifteen connections; more would only share the same cores."""
@@ -89,8 +93,18 @@ class Database:
 
     async def upgrade(self) -> None:
         """Bring the schema to its newest version; several processes may do so at once."""
-        async with self._write_lock, self._writer_engine.begin() as connection:
-            await connection.run_sync(upgrade)
+        await self.migrate(upgrade)
+
+    async def migrate(self, step: Callable[[Connection], Answer]) -> Answer:
+        """Change the schema in one transaction; all of it or nothing. Raises StoreError where rows lose their host."""
+        async with self._write_lock:
+            try:
+                async with self.engine.execution_options(**{WRITES: True, MIGRATES: True}).begin() as connection:
+                    answer = await connection.run_sync(step)
+                    await connection.run_sync(check_foreign_keys)
+            finally:
+                await self.engine.dispose()  # SQLite: the connection does not check foreign keys any more
+        return answer
 
     async def close(self) -> None:
         """Close every connection."""

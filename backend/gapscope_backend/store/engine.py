@@ -18,6 +18,9 @@ from gapscope_backend.errors import StoreError
 
 WRITES = "gapscope_write"
 """Execution option of the engine whose transactions write."""
+MIGRATES = "gapscope_migrate"
+"""Execution option of the engine whose transactions change the schema: SQLite then checks foreign keys at the end only,
+for it changes a table by making it anew."""
 
 POSTGRESQL = "postgresql"
 SQLITE = "sqlite"
@@ -118,5 +121,8 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(WRITES, False)
+    options = connection.get_execution_options()
+    if options.get(MIGRATES, False):
+        connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
+    writes = options.get(WRITES, False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -8,7 +8,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, text
 
-from gapscope_backend.store.engine import POSTGRESQL
+from gapscope_backend.errors import StoreError
+from gapscope_backend.store.engine import POSTGRESQL, SQLITE
 
 _UPGRADE_LOCK = 0x6761_7073_636F_7065
 """Key of the advisory lock under which one process at a time upgrades: "gapscope"."""
@@ -31,3 +32,10 @@ def upgrade(connection: Connection, version: str = "head") -> None:
         connection.execute(text("SET LOCAL lock_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
     command.upgrade(migration_config(connection), version)
+
+
+def check_foreign_keys(connection: Connection) -> None:
+    """On SQLite, where a migration does without the checks: raise StoreError for a row whose host is missing."""
+    if connection.dialect.name == SQLITE:
+        for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+            raise StoreError(f"row {row} of {table} belongs to no {parent}; nothing was changed")
