@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from gapscope_backend.analysis.feeders import feeder_flags, leading
 from gapscope_backend.analysis.frames import library_path
+from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.samples import Flags, Samples, read_samples
+from gapscope_backend.analysis.verdict import NONE
 from gapscope_backend.analysis.window import Frame, StackSamples, Window
 from gapscope_backend.errors import UnprocessableError
 from gapscope_backend.services.buckets import Ints, Span
@@ -55,7 +57,7 @@ class Ribbon:
     bucket_ns: int
     functions: list[Frame]
     steps: list[RibbonStep]
-    reason: str
+    reason: Text
 
 
 async def build_ribbon(database: Database, host: Host, start_ns: int, end_ns: int, buckets: int) -> Ribbon:
@@ -64,7 +66,7 @@ async def build_ribbon(database: Database, host: Host, start_ns: int, end_ns: in
         raise UnprocessableError("the ribbon spans at most 24 hours; choose a shorter from and to", "from")
     span = Span(start_ns, end_ns, buckets)
     if not host.has_stacks:
-        return Ribbon(span.bucket_ns, [], [], "this host's agent takes no Python stacks")
+        return Ribbon(span.bucket_ns, [], [], Text("this host's agent takes no Python stacks"))
     window = await load_window(database, host, start_ns, end_ns, _SELECTION)
     return await asyncio.to_thread(draw, window, span)
 
@@ -73,7 +75,7 @@ def draw(window: Window, span: Span) -> Ribbon:
     """The ribbon of a window."""
     samples = read_samples(window)
     if samples is None:
-        return Ribbon(span.bucket_ns, [], [], "no Python stacks were taken in this span")
+        return Ribbon(span.bucket_ns, [], [], Text("no Python stacks were taken in this span"))
     source = samples.source
     named = np.array([_interest(stack, source.frames) for stack in source.stacks], dtype=np.int64)[samples.stack]
     chosen = np.flatnonzero(_feeding(window, samples) & (named >= 0))
@@ -147,4 +149,4 @@ def _compact(bucket_ns: int, functions: list[Frame], steps: list[RibbonStep]) ->
     kept = [
         RibbonStep(step.start_ns, place[step.function], step.share, step.samples, step.on_cpu_share) for step in steps
     ]
-    return Ribbon(bucket_ns, [functions[index] for index in used], kept, "")
+    return Ribbon(bucket_ns, [functions[index] for index in used], kept, NONE)

@@ -6,6 +6,7 @@ One answer has one mode: samples when every series has at most two of them a buc
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,11 +17,14 @@ from gapscope_agent.catalog import BY_NAME
 from gapscope_agent.wire import DecodedGroup
 from gapscope_backend.errors import MalformedError, UnprocessableError
 from gapscope_backend.services.buckets import Collector, Floats, Span
-from gapscope_backend.services.missing import Absence, MissingTracker
+from gapscope_backend.services.missing import NOT_RECEIVED, Absence, MissingTracker
+from gapscope_backend.services.tier_series import TierGrid, tier_for
+from gapscope_backend.store.chunks.rollup import Rolled
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.latest import decimals_of
 from gapscope_backend.store.models import Host
-from gapscope_backend.store.reader import Selection, read_series
+from gapscope_backend.store.reader import Selection, read_series, read_tier
+from gapscope_backend.store.tiers import Tier
 
 MAX_BUCKETS = 5000
 MAX_SERIES = 4000
@@ -92,22 +96,13 @@ class _Gatherer:
 
     def _of(self, key: Key) -> tuple[Collector, MissingTracker]:
         if key not in self._collectors:
-            self._check_room()
+            check_room(len(self._collectors) + 1, self._query.buckets)
             metric = BY_NAME[key[1]]
             idle_below = self._query.idle_below if metric.kind == "ratio" else None
             tracker = MissingTracker(self._query.start_ns, self._data_end_ns, int(metric.period_seconds * 1e9))
             limit = RAW_SAMPLES_PER_BUCKET * self._query.buckets
             self._collectors[key] = (Collector(self._span, limit, idle_below), tracker)
         return self._collectors[key]
-
-    def _check_room(self) -> None:
-        count = len(self._collectors) + 1
-        if count > MAX_SERIES or count * self._query.buckets > MAX_POINTS:
-            raise UnprocessableError(
-                f"more than {min(MAX_SERIES, MAX_POINTS // self._query.buckets)} series of {self._query.buckets} "
-                "buckets match; name fewer entities or metrics, or ask for fewer buckets",
-                "entity",
-            )
 
     def _raw(self, key: Key) -> SeriesResult:
         collector, tracker = self._collectors[key]
@@ -125,21 +120,60 @@ class _Gatherer:
         return SeriesResult(*key, self._span.starts_ms, mean, low, high, folded.idle_share, tracker.finish())
 
 
+def check_room(count: int, buckets: int) -> None:
+    """Raise UnprocessableError for more series than one answer holds."""
+    if count > MAX_SERIES or count * buckets > MAX_POINTS:
+        raise UnprocessableError(
+            f"more than {min(MAX_SERIES, MAX_POINTS // buckets)} series of {buckets} buckets match; name fewer "
+            "entities or metrics, or ask for fewer buckets",
+            "entity",
+        )
+
+
 async def query_series(database: Database, host: Host, query: SeriesQuery, now_ns: int, live: bool) -> SeriesSet:
     """Series of a host. Raises UnprocessableError for more than fits into one answer.
 
     The end of a live host's data is what it has sent so far: the batch that is still open is not missing.
     """
     _check(query)
-    span = Span(query.start_ns, query.end_ns, query.buckets)
-    data_end_ns = min(query.end_ns, host.last_data_ns if live else now_ns)
-    gatherer = _Gatherer(query, span, max(data_end_ns, query.start_ns))
+    data_end_ns = max(query.start_ns, min(query.end_ns, host.last_data_ns if live else now_ns))
+    tier = await tier_for(database, host, query.start_ns, query.end_ns, query.buckets)
+    if tier is not None:
+        return await _query_tier(database, host, query, data_end_ns, tier)
+    gatherer = _Gatherer(query, Span(query.start_ns, query.end_ns, query.buckets), data_end_ns)
     pages = read_series(database, host.id, query.start_ns, query.end_ns, query.selection)
     async with aclosing(pages):
         async for page in pages:
             await asyncio.to_thread(gatherer.add, page.groups)
     gatherer.expect(_named(query.selection))
     return await asyncio.to_thread(gatherer.result)
+
+
+async def _query_tier(database: Database, host: Host, query: SeriesQuery, data_end_ns: int, tier: Tier) -> SeriesSet:
+    parts = await read_tier(database, host.id, query.start_ns, query.end_ns, query.selection, tier)
+    check_room(sum(len(part.rows) for part in parts), query.buckets)
+    grid = TierGrid(query.start_ns, query.end_ns, query.buckets, tier)
+    return await asyncio.to_thread(_of_tier, parts, grid, query, data_end_ns)
+
+
+def _of_tier(parts: Sequence[Rolled], grid: TierGrid, query: SeriesQuery, data_end_ns: int) -> SeriesSet:
+    found: dict[Key, SeriesResult] = {}
+    for part in parts:
+        for key, folded in grid.fold(part, data_end_ns):
+            mean, low, high = (_rounded(key[1], v) for v in (folded.mean, folded.minimum, folded.maximum))
+            found[key] = SeriesResult(*key, grid.starts_ms, mean, low, high, folded.idle_share, folded.missing)
+    for key in _named(query.selection):
+        if key not in found:
+            found[key] = _empty(key, grid, query.start_ns, data_end_ns)
+    return SeriesSet(grid.bucket_ns, [found[key] for key in sorted(found)])
+
+
+def _empty(key: Key, grid: TierGrid, start_ns: int, data_end_ns: int) -> SeriesResult:
+    """A series that the request names and the span does not hold."""
+    nothing = np.full(grid.count, np.nan)
+    idle = nothing if BY_NAME[key[1]].kind == "ratio" else None
+    missing = [Absence(start_ns, data_end_ns, NOT_RECEIVED)] if data_end_ns > start_ns else []
+    return SeriesResult(*key, grid.starts_ms, nothing, nothing, nothing, idle, missing)
 
 
 def _check(query: SeriesQuery) -> None:

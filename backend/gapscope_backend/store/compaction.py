@@ -64,7 +64,7 @@ async def due_slots(database: Database, now_ns: int, limit: int) -> list[Due]:
         select(IngestHot.host_id, slot)
         .group_by(IngestHot.host_id, slot)
         .having(newest < now_ns - SETTLE_NS)
-        .order_by(newest)
+        .order_by(newest, slot)
         .limit(limit)
     )
     async with database.read() as session:
