@@ -1,4 +1,7 @@
-"""Writes docs/series.md and docs/causes.md from the catalogues: ``python docs/generate.py``. A test compares them."""
+"""Writes docs/series.md, docs/causes.md and the table of ``[stacks]`` in docs/configuration.md from the code.
+
+``python docs/generate.py`` writes; a test compares.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gapscope_agent.catalog import METRICS, Metric
+from gapscope_agent.config import STACKS_PREFIX
+from gapscope_agent.stacks.settings import MEANINGS, StackSettings
 from gapscope_backend.analysis.causes import CAUSES
 from gapscope_backend.analysis.causes.cause import Cause
 
 HERE = Path(__file__).parent
+STACKS_BEGIN, STACKS_END = "<!-- written by docs/generate.py -->", "<!-- end -->"
 SERIES_HEAD = """# Series
 
 Every series that Gapscope samples, stores and shows. The name ends in the unit; `step` is what a value is rounded to
@@ -62,7 +68,29 @@ def causes() -> str:
     return CAUSES_HEAD + "\n" + table(head, map(_cause, CAUSES))
 
 
-GENERATED: dict[str, Callable[[], str]] = {"series.md": series, "causes.md": causes}
+def _default(value: object) -> str:
+    if value is None or value == ():
+        return "none"
+    return f"`{str(value).lower()}`" if isinstance(value, str | bool) else f"{value:g}"
+
+
+def configuration() -> str:
+    """docs/configuration.md with the table of ``[stacks]`` written anew between its two marks."""
+    before, _, rest = (HERE / "configuration.md").read_text().partition(STACKS_BEGIN)
+    _, _, after = rest.partition(STACKS_END)
+    rows = (
+        (f"`{key}`", f"`{STACKS_PREFIX}{key.upper()}`", _default(getattr(StackSettings(), key)), meaning)
+        for key, meaning in MEANINGS.items()
+    )
+    settings = table(("key", "environment", "default", "meaning"), rows)
+    return f"{before}{STACKS_BEGIN}\n\n{settings}\n{STACKS_END}{after}"
+
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "series.md": series,
+    "causes.md": causes,
+    "configuration.md": configuration,
+}
 
 
 if __name__ == "__main__":

@@ -236,6 +236,7 @@ METRICS: tuple[Metric, ...] = (
         "time in which some task waited for I/O",
     ),
     Metric("agent_cpu_cores", "host", "cores", 0.001, "gauge", 5.0, "what the agent itself costs: cores"),
+    Metric("stack_sampler_cpu_cores", "host", "cores", 0.001, "gauge", 5.0, "what taking Python stacks costs: cores"),
     Metric("agent_resident_bytes", "host", "bytes", 65536.0, "gauge", 5.0, "what the agent itself costs: memory"),
     # Disks and networks
     Metric("disk_read_bytes_per_second", "disk", "bytes/s", 1024.0, "rate", 1.0, "read from the device"),

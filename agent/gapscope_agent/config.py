@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gapscope_agent.errors import AgentError
+from gapscope_agent.stacks.settings import StackSettings
 from gapscope_agent.wire import HOST_PATTERN
 
 ENVIRONMENT_PREFIX = "GAPSCOPE_AGENT_"
@@ -49,6 +50,8 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Wait after an answer that a person has to fix (401, 403, 426); the queue is held meanwhile."""
     flush_seconds: float = 3.0
     """At a stop, time to deliver what is queued."""
+    stacks: StackSettings = StackSettings()
+    """When and at what price Python stacks are taken."""
 
     def __post_init__(self) -> None:
         if not re.match(r"https?://[^/\s]+/?$", self.server):
@@ -79,6 +82,8 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 KEYS = tuple(AgentConfig.__struct_fields__)
+STACK_KEYS = tuple(StackSettings.__struct_fields__)
+STACKS_PREFIX = f"{ENVIRONMENT_PREFIX}STACKS_"
 
 
 def load_config(
@@ -93,18 +98,31 @@ def load_config(
 
     ConfigError names what is wrong and where.
     """
-    settings: dict[str, Any] = {} if path is None else _from_file(path)
-    for name, value in (os.environ if environment is None else environment).items():
-        if name.startswith(ENVIRONMENT_PREFIX):
-            key = name[len(ENVIRONMENT_PREFIX) :].lower()
-            _check_key(key, f"environment variable {name}", ENVIRONMENT_PREFIX, str.upper)
-            settings[key] = _labels(value, name) if key == "labels" else value
+    settings = _from_file(path) if path is not None else {}
+    _read_environment(settings, os.environ if environment is None else environment)
     given = {"server": server, "token_file": token_file, "host": host}
     settings.update((key, value) for key, value in given.items() if value is not None)
     try:
         return msgspec.convert(settings, AgentConfig, strict=False, dec_hook=_decode_path)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path or 'settings'}: {error}") from error
+
+
+def _read_environment(settings: dict[str, Any], environment: Mapping[str, str]) -> None:
+    """Lay the environment's settings over those of the file, in place."""
+    for name, value in environment.items():
+        where = f"environment variable {name}"
+        if name.startswith(STACKS_PREFIX):
+            key = name[len(STACKS_PREFIX) :].lower()
+            _check_key(key, where, STACKS_PREFIX, str.upper, STACK_KEYS)
+            stacks = settings["stacks"] = {**settings.get("stacks", {})}
+            stacks[key] = [part for part in value.split(":") if part] if key == "strip_prefixes" else value
+        elif name.startswith(ENVIRONMENT_PREFIX):
+            key = name[len(ENVIRONMENT_PREFIX) :].lower()
+            _check_key(key, where, ENVIRONMENT_PREFIX, str.upper)
+            if key == "stacks":
+                raise ConfigError(f"{where}: a table; set its keys, such as {STACKS_PREFIX}MODE")
+            settings[key] = _labels(value, name) if key == "labels" else value
 
 
 def _decode_path(kind: type[Any], value: Any) -> Any:
@@ -133,13 +151,17 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error}") from error
     for key in settings:
         _check_key(key, f"{path}: {key}", "", str.lower)
+    if not isinstance(settings.get("stacks", {}), dict):
+        raise ConfigError(f"{path}: stacks is a table: write [stacks] and its keys below it")
+    for key in settings.get("stacks", {}):
+        _check_key(key, f"{path}: stacks.{key}", "stacks.", str.lower, STACK_KEYS)
     return dict(settings)
 
 
-def _check_key(key: str, where: str, prefix: str, spell: Callable[[str], str]) -> None:
-    if key not in KEYS:
-        nearest = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5)
-        advice = f"did you mean {prefix}{spell(nearest[0])}?" if nearest else f"known are {', '.join(KEYS)}"
+def _check_key(key: str, where: str, prefix: str, spell: Callable[[str], str], known: tuple[str, ...] = KEYS) -> None:
+    if key not in known:
+        nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+        advice = f"did you mean {prefix}{spell(nearest[0])}?" if nearest else f"known are {', '.join(known)}"
         raise ConfigError(f"{where}: there is no such setting; {advice}")
 
 

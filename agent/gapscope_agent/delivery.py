@@ -20,15 +20,16 @@ async def delivering(
     frame: Callable[[], LiveFrame | None],
     watched: threading.Event,
     stop: asyncio.Event,
+    stacks_asked: Callable[[float], None] | None = None,
 ) -> AsyncIterator[None]:
     """Run shipper and live view beside the body; at its end the shipper flushes what is queued.
 
-    ``watched`` is set while somebody looks at the live view.
+    ``watched`` is set while somebody looks at the live view; ``stacks_asked`` is told when somebody wants stacks.
 
     A task that fails sets ``stop``, and its error is raised when the body has ended.
     """
     ended = asyncio.Event()
-    live = LiveSender(config, frame, watched)
+    live = LiveSender(config, frame, watched, stacks_asked=stacks_asked)
     tasks = [asyncio.create_task(shipper.run(ended)), asyncio.create_task(live.run(ended))]
     for task in tasks:
         task.add_done_callback(lambda _: stop.set())

@@ -20,7 +20,7 @@ import msgspec
 
 from gapscope_agent.config import AgentConfig, ConfigError
 from gapscope_agent.shipper import connector
-from gapscope_agent.wire import LiveFrame, LiveRequest, encode
+from gapscope_agent.wire import LiveFrame, LiveRequest, StackRequest, encode
 
 LIVE_PATH = "/api/v1/agent/live"
 FRAME_SECONDS = 0.1
@@ -28,11 +28,14 @@ MAX_MESSAGE_BYTES = 64 * 1024
 SETTLED_SECONDS = 30.0
 
 log = logging.getLogger(__name__)
-_REQUEST = msgspec.msgpack.Decoder(LiveRequest)
+_REQUEST = msgspec.msgpack.Decoder(LiveRequest | StackRequest)
 
 
 class LiveSender:
-    """Keeps the socket. ``frame`` gives the newest values; it is called only while ``watched``, set here, is set."""
+    """Keeps the socket. ``frame`` gives the newest values; it is called only while ``watched``, set here, is set.
+
+    ``stacks_asked`` is told for how many seconds somebody wants stacks.
+    """
 
     def __init__(
         self,
@@ -40,11 +43,13 @@ class LiveSender:
         frame: Callable[[], LiveFrame | None],
         watched: threading.Event,
         monotonic: Callable[[], float] = time.monotonic,
+        stacks_asked: Callable[[float], None] | None = None,
     ) -> None:
         self._config = config
         self._frame = frame
         self._watched = watched
         self._monotonic = monotonic
+        self._stacks_asked = stacks_asked
         self._watched_until = 0.0
         self._asked = asyncio.Event()
         self._failures = 0
@@ -94,6 +99,10 @@ class LiveSender:
                 request = _REQUEST.decode(message.data)
             except msgspec.DecodeError as error:
                 log.debug("live view: a request that is none: %s", error)
+                continue
+            if isinstance(request, StackRequest):
+                if self._stacks_asked is not None:
+                    self._stacks_asked(request.seconds)
                 continue
             self._watched_until = self._monotonic() + request.seconds
             self._asked.set()

@@ -224,6 +224,7 @@ class Process(msgspec.Struct, omit_defaults=True):
     command: str | None = None
     user: str | None = None
     io: ProcessIo | None = None
+    environment: dict[str, str] | None = None
     cgroup: CgroupCpu | None = None
     thread_cpu: list[ThreadCpu] | None = None
     missing: dict[str, str] = {}

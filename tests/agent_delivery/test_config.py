@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from gapscope_agent.config import ENVIRONMENT_PREFIX, KEYS, AgentConfig, ConfigError, host_name_from, load_config
+from gapscope_agent.config import (
+    ENVIRONMENT_PREFIX,
+    KEYS,
+    STACK_KEYS,
+    STACKS_PREFIX,
+    AgentConfig,
+    ConfigError,
+    host_name_from,
+    load_config,
+)
 from gapscope_backend.cli.folder import DEFAULT_PORT
 
 
@@ -82,7 +91,39 @@ def test_any_text_becomes_a_valid_host_name(text: str, name: str) -> None:
 
 def test_every_key_stands_in_the_docs() -> None:
     text = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
-    assert [key for key in KEYS if f"| `{key}` | `{ENVIRONMENT_PREFIX}{key.upper()}` |" not in text] == []
+    plain = [(key, f"{ENVIRONMENT_PREFIX}{key.upper()}") for key in KEYS if key != "stacks"]
+    stacks = [(key, f"{STACKS_PREFIX}{key.upper()}") for key in STACK_KEYS]
+    assert [key for key, name in plain + stacks if f"| `{key}` | `{name}` |" not in text] == []
+
+
+def test_the_stacks_table_from_file_and_environment(tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text('[stacks]\nmode = "continuous"\nrate_hertz = 5\nhelper_socket = "/run/x.sock"\n')
+    environment = {"GAPSCOPE_AGENT_STACKS_RATE_HERTZ": "20", "GAPSCOPE_AGENT_STACKS_STRIP_PREFIXES": "/srv/app:/opt"}
+    stacks = load_config(file, environment).stacks
+    assert (stacks.mode, stacks.rate_hertz, stacks.helper_socket) == ("continuous", 20, Path("/run/x.sock"))
+    assert stacks.strip_prefixes == ("/srv/app", "/opt")
+    assert load_config(None, {}).stacks.mode == "on_drop"
+
+
+@pytest.mark.parametrize(
+    ("text", "environment", "what"),
+    [
+        ("[stacks]\nmod = 1\n", {}, r"stacks\.mod: .*stacks\.mode\?"),
+        ("stacks = 3\n", {}, r"\[stacks\]"),
+        ('[stacks]\nmode = "always"\n', {}, "always"),
+        ("[stacks]\nrate_hertz = 500\n", {}, "rate_hertz"),
+        ("", {"GAPSCOPE_AGENT_STACKS_MOD": "off"}, "GAPSCOPE_AGENT_STACKS_MODE"),
+        ("", {"GAPSCOPE_AGENT_STACKS": "off"}, "GAPSCOPE_AGENT_STACKS_MODE"),
+    ],
+)
+def test_impossible_settings_of_stacks_are_named(
+    tmp_path: Path, text: str, environment: dict[str, str], what: str
+) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=what):
+        load_config(file, environment)
 
 
 def test_the_default_server_is_where_one_listens() -> None:

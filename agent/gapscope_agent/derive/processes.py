@@ -89,6 +89,9 @@ class ProcessesDeriver:
             command=process.command,
             user=process.user,
             start_jiffies=start,
+            environment=None
+            if process.environment is None
+            else " ".join(f"{name}={value}" for name, value in sorted(process.environment.items())),
         )
         return followed
 

@@ -6,10 +6,11 @@ without ``end_ns``, and once more at the end; a reader that finds no ``end_ns`` 
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -23,6 +24,8 @@ from gapscope_agent.sampler import Sampler
 from gapscope_agent.sources import build_sources
 from gapscope_agent.sources.base import Context, Source
 from gapscope_agent.sources.probe import probe
+from gapscope_agent.stacks.build import build_access, build_sampling
+from gapscope_agent.stacks.settings import StackSettings
 
 FLUSH_NS = 1_000_000_000
 COMPRESSION = 6
@@ -116,8 +119,13 @@ def record(
     context: Context | None = None,
     clock: Clock | None = None,
     stop: threading.Event | None = None,
+    stacks: StackSettings | None = None,
+    stacks_of: Collection[int] = (),
 ) -> RecordingWriter:
     """Sample this host for ``seconds`` (or until ``stop`` is set) into a new recording; returns its closed writer.
+
+    With ``stacks``, snapshots of the Python stacks are taken throughout: of the GPU's owners and those that feed them,
+    and of the processes ``stacks_of``.
 
     Raises RecordingError when the folder is not empty or the disk refuses; what was written until then reads.
     """
@@ -140,13 +148,35 @@ def record(
         sampler = Sampler(sources if sources is not None else build_sources(context), keep, clock)
         sampler.start()
         try:
-            clock.wait(stop, seconds)
+            with _taking_stacks(stacks, stacks_of, context, keep, seconds):
+                clock.wait(stop, seconds)
         finally:
             sampler.stop()
             context.driver.close()
     if failures:
         raise failures[0]
     return writer
+
+
+@contextlib.contextmanager
+def _taking_stacks(
+    settings: StackSettings | None,
+    pids: Collection[int],
+    context: Context,
+    emit: Callable[[Reading], None],
+    seconds: float,
+) -> Iterator[None]:
+    """One burst over the whole recording."""
+    if settings is None:
+        yield
+        return
+    sampling = build_sampling(settings, build_access(settings), context, emit, pids)
+    sampling.ask(seconds)
+    sampling.start()
+    try:
+        yield
+    finally:
+        sampling.stop()
 
 
 def _make_empty_folder(path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -16,18 +16,24 @@ from typing import ClassVar
 from gapscope_agent.nvml.driver import Driver
 from gapscope_agent.nvml.session import Session
 from gapscope_agent.reading import Reading
+from gapscope_agent.sources.drop_watch import DropWatch
 from gapscope_agent.sources.owners import GpuOwners
+from gapscope_agent.stacks.messages import ProcessFacts
 
 
 @dataclass(frozen=True)
 class Context:
     """What sources share. Paths can point into a stand-in tree; ``redact`` hides secrets in command lines.
 
-    ``attention`` is set while somebody wants every figure at once: sources then hold nothing back and spare nothing.
+    ``drops`` sees each look at a GPU the moment it is taken. ``facts`` asks a side with more rights what the kernel
+    refuses this one. ``attention`` is set while somebody wants every figure at once: sources then hold nothing back
+    and spare nothing.
     """
 
     driver: Driver = field(default_factory=Driver)
     owners: GpuOwners = field(default_factory=GpuOwners)
+    drops: DropWatch = field(default_factory=DropWatch)
+    facts: Callable[[list[int]], list[ProcessFacts]] | None = None
     proc: Path = Path("/proc")
     cgroup: Path = Path("/sys/fs/cgroup")
     redact: bool = True

@@ -66,6 +66,8 @@ class GpuFigures(GpuSource):
         """All snapshots first, so that the GPUs are seen at one moment; the arithmetic when it is due."""
         taken = [self._counters[device.index].snapshot(mono_ns) for device in session.devices]
         readings = [self._look(session, device, now_ns, mono_ns) for device in session.devices]
+        for reading in readings:
+            self._show_drop_watch(reading, "utilization", reading.utilization_gpu_pct)
         mute = next(
             (one for one, snapshot in zip(readings, taken, strict=True) if not snapshot and _is_mute(one)), None
         )
@@ -97,10 +99,16 @@ class GpuFigures(GpuSource):
             for reading, pair in zip(device_readings, pairs, strict=True):
                 reading.gpm, reading.gpm_span_ns = pair.values, pair.span_ns
                 reading.missing.update(pair.missing)
+                self._show_drop_watch(reading, "graphics", (pair.values or {}).get("graphics_util_pct"))
         readings = [*unsettled, *(reading for tick in held for reading in tick)]
         if any(reading.missing.get("gpm") == NOT_RENEWED for reading in readings):
             self._move_away(mono_ns)
         return readings
+
+    def _show_drop_watch(self, reading: Gpu, figure: str, percent: float | None) -> None:
+        """The utilization is known at once, the counter when it is settled; a copy keeps the former at 100 %."""
+        ratio = None if percent is None else percent / 100
+        self.context.drops.look(reading.gpu, figure, reading.mono or 0, ratio)
 
     def _move_away(self, mono_ns: int) -> None:
         if mono_ns - self._shifted_ns >= SHIFT_EVERY_NS:

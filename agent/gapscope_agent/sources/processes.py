@@ -7,7 +7,7 @@ Which processes are watched is decided once a second.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gapscope_agent.reading import Process, Processes, Reading
 from gapscope_agent.sources.base import Context, Source
@@ -15,6 +15,7 @@ from gapscope_agent.sources.busiest import BusiestProcesses
 from gapscope_agent.sources.cgroup_cpu import CgroupReader
 from gapscope_agent.sources.process_table import ProcessTable
 from gapscope_agent.sources.tracked_process import TrackedProcess
+from gapscope_agent.stacks.messages import ProcessFacts
 
 MAX_PROCESSES = 128
 """Two open files each; the usual limit of a process is 1024."""
@@ -38,6 +39,8 @@ class ProcessTree(Source):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._tracked: dict[int, TrackedProcess] = {}
+        self._asked_once: set[int] = set()
+        self._io_granted: set[int] = set()
 
     def open(self) -> None:
         """Start with nothing known."""
@@ -62,6 +65,8 @@ class ProcessTree(Source):
                 self._forget(pid)
             else:
                 found.append(process)
+        if detailed and self.context.facts is not None:
+            self._ask_for_facts(found, self.context.facts)
         return [Processes(t=now_ns, mono=mono_ns, processes=found)]
 
     def close(self) -> None:
@@ -77,6 +82,22 @@ class ProcessTree(Source):
         except _GONE:
             return None
         return process
+
+    def _ask_for_facts(self, found: list[Process], ask: Callable[[list[int]], list[ProcessFacts]]) -> None:
+        """I/O that the kernel refused, and once for each process its named environment variables."""
+        known = {process.pid for process in found}
+        self._asked_once &= known
+        self._io_granted &= known
+        wanted = [p.pid for p in found if p.pid not in self._asked_once or p.pid in self._io_granted]
+        for facts in ask(wanted) if wanted else ():
+            process = next(process for process in found if process.pid == facts.pid)
+            if facts.io is not None and process.io is None:
+                process.io = facts.io
+                process.missing = {name: why for name, why in process.missing.items() if name != "io"}
+                self._io_granted.add(facts.pid)
+            if facts.pid not in self._asked_once and "environment" not in facts.missing:
+                process.environment = facts.environment
+            self._asked_once.add(facts.pid)
 
     def _choose(self, mono_ns: int) -> None:
         self._table.refresh()

@@ -49,9 +49,10 @@ class Trace(msgspec.Struct, tag_field="ask", tag="trace"):
 
 
 class Facts(msgspec.Struct, tag_field="ask", tag="facts"):
-    """What /proc tells only a process's own user: I/O, open files, a short list of environment variables."""
+    """What /proc tells only a process's own user: I/O, a short list of environment variables, and open ``files``."""
 
     pids: Annotated[list[Pid], Meta(max_length=256)]
+    files: bool = False
 
 
 Request = Snapshot | Trace | Facts

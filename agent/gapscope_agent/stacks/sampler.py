@@ -5,6 +5,7 @@ A call blocks for as long as it samples. It never raises for a fault of the targ
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -36,6 +37,9 @@ class StackSampler(Protocol):
     def trace(self, pid: int, rate_hertz: int, seconds: float) -> Sampled | Refused:
         """All threads over ``seconds``; the owner of the lock is not known."""
 
+    def stop(self) -> None:
+        """End the traces that run, with what they have."""
+
 
 class PySpySampler:
     """py-spy as a program, with thread states and CPU times of /proc laid around each look."""
@@ -45,6 +49,11 @@ class PySpySampler:
         self._program = program
         self._targets = KnownTargets(self._view)
         self._lines = SourceLines(self._view.proc)
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """End the traces that run, with what they have."""
+        self._stopping.set()
 
     def snapshot(self, pid: int) -> Sampled | Refused:
         """One ``dump``, with a look at the threads' CPU time before and after it."""
@@ -75,7 +84,7 @@ class PySpySampler:
 
         def watch(_: float) -> bool:
             polls.append(times.poll(self._targets.polled(pid, times), states=False))
-            return states.before_sampling(self._view, pid) is None
+            return not self._stopping.is_set() and states.before_sampling(self._view, pid) is None
 
         run = record(program, pid, rate_hertz, seconds, watch)
         watch(0.0)

@@ -81,7 +81,8 @@ class Entity(msgspec.Struct):
     - gpu: ``index``, ``name``, ``uuid``, ``memory_total_bytes``, ``power_limit_watts``, ``max_sm_clock_hertz``,
       ``max_memory_clock_hertz``, ``pcie_max_generation``, ``pcie_max_width``, ``cpu_affinity`` (a list of CPUs as
       the kernel writes it); ``owners``: pids that hold a context on it during this batch, separated by commas
-    - process: ``pid``, ``parent_pid``, ``command``, ``user``, ``start_jiffies``; ``owner_of``: keys of the GPUs on
+    - process: ``pid``, ``parent_pid``, ``command``, ``user``, ``start_jiffies``; ``environment``: named variables, as
+      ``NAME=VALUE`` with spaces between; ``owner_of``: keys of the GPUs on
       which it has held a context, separated by commas
     - thread: ``pid``, ``tid``, ``name``
     - core: ``index``; disk, net: ``name``; cgroup: ``path``
@@ -173,6 +174,12 @@ class LiveRequest(msgspec.Struct, kw_only=True, tag_field="type", tag="watch"):
     seconds: Annotated[float, Meta(ge=0, le=3600)]
 
 
+class StackRequest(msgspec.Struct, kw_only=True, tag_field="type", tag="stacks"):
+    """Server to agent: take Python stacks for the next ``seconds``; they come with the durable batches."""
+
+    seconds: Annotated[float, Meta(ge=0, le=300)]
+
+
 class Acknowledgement(msgspec.Struct):
     """Answer to a stored batch; ``duplicate`` is true when it had been stored before."""
 
@@ -181,5 +188,5 @@ class Acknowledgement(msgspec.Struct):
 
 
 def encode(message: Any) -> bytes:
-    """Msgpack bytes of a Batch, LiveFrame or LiveRequest."""
+    """Msgpack bytes of a Batch, LiveFrame, LiveRequest or StackRequest."""
     return msgspec.msgpack.encode(message)

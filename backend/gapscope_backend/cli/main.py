@@ -24,6 +24,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("record", "record this host's readings into a folder"),
     ("replay", "send a recording to a server, as if its host were live"),
     ("agent", "run the agent of this host"),
+    ("stack-helper", "look into other users' processes for the agent"),
     ("server", "run the backend: ingest, API and page"),
     ("token", "create, list and revoke access tokens"),
     ("login", "print a new one-time address to log in with"),
@@ -32,7 +33,7 @@ SERVER_PACKAGES = ("sqlalchemy", "alembic", "aiosqlite", "psycopg")
 
 
 def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"gapscope_backend.cli.{name}")
+    return importlib.import_module(f"gapscope_backend.cli.{name.replace('-', '_')}")
 
 
 def build_parser(wanted: str | None) -> argparse.ArgumentParser:

@@ -1,0 +1,90 @@
+"""The agent's way to the side that may look into processes: the helper's socket where there is one, else itself."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from gapscope_agent.stacks import states
+from gapscope_agent.stacks.framing import FramingError, receive, send
+from gapscope_agent.stacks.messages import (
+    MAX_ANSWER_BYTES,
+    MAX_REQUEST_BYTES,
+    Answer,
+    Facts,
+    Refused,
+    Request,
+    Trace,
+    decode_answer,
+    encode_message,
+)
+
+ANSWER_SECONDS = 10.0
+"""Beyond the time for which a request asks to sample."""
+
+
+class Access(Protocol):
+    """Who answers; a call blocks, and calls from several threads run beside one another."""
+
+    def answer(self, request: Request) -> Answer:
+        """The answer, or a Refused that says why there is none."""
+
+    def why_not(self) -> str | None:
+        """Why nothing could be sampled now; None when all is there."""
+
+    def stop(self) -> None:
+        """Let looks that run end early, where that can be done; no more are asked for."""
+
+
+class HelperAccess:
+    """Asks the helper, over one connection a thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._own = threading.local()
+
+    def answer(self, request: Request) -> Answer:
+        """The helper's answer; a connection that was lost is made anew once."""
+        try:
+            return self._ask(request)
+        except (OSError, FramingError, msgspec.DecodeError) as error:
+            self._forget()
+            again = error
+        try:
+            return self._ask(request)
+        except (OSError, FramingError, msgspec.DecodeError) as error:
+            self._forget()
+            reason = getattr(error, "strerror", None) or error or again
+            return Refused(states.NO_HELPER, f"the stack helper at {self._path} does not answer: {reason}", final=False)
+
+    def why_not(self) -> str | None:
+        """Whether the helper answers."""
+        answer = self.answer(Facts([]))
+        return answer.reason if isinstance(answer, Refused) else None
+
+    def stop(self) -> None:
+        """Nothing to do: the helper ends its looks itself, in seconds."""
+
+    def _ask(self, request: Request) -> Answer:
+        connection: socket.socket | None = getattr(self._own, "connection", None)
+        if connection is None:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.settimeout(ANSWER_SECONDS)
+            connection.connect(str(self._path))
+            self._own.connection = connection
+        connection.settimeout(ANSWER_SECONDS + (request.seconds if isinstance(request, Trace) else 0.0))
+        send(connection, encode_message(request), MAX_REQUEST_BYTES)
+        data = receive(connection, MAX_ANSWER_BYTES)
+        if data is None:
+            raise ConnectionResetError("closed by the helper, which may not know this user")
+        return decode_answer(data)
+
+    def _forget(self) -> None:
+        connection: socket.socket | None = getattr(self._own, "connection", None)
+        self._own.connection = None
+        if connection is not None:
+            connection.close()
