@@ -12,17 +12,39 @@ from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.incidents import Incidents
 from gapscope_backend.services.rolling import Rolling
 from gapscope_backend.services.worker import JobKind, Tools, Worker
+from gapscope_backend.store.compaction import SETTLE_NS, due_slots
+from gapscope_backend.store.compaction import compact as compact_slot
 from gapscope_backend.store.database import open_database
+from gapscope_backend.store.merging import merge_tiers
 from gapscope_backend.store.retention import delete_old
+from gapscope_backend.store.tiers import SECOND_NS, SLOT_NS
 from gapscope_backend.store.work import Lease, LeaseLostError, hold_lease
 
 TICK_SECONDS = 1.0
+SLOTS_AT_ONCE = 50
+SPREAD_STEP_NS = 37 * SECOND_NS
 
 
 async def forget(tools: Tools, _lease: Lease) -> None:
     """Delete what is older than the retention."""
     now_ns = tools.clock()
     await delete_old(tools.database, now_ns - round(tools.retention_hours * 3600e9), now_ns)
+
+
+async def compact(tools: Tools, lease: Lease) -> float:
+    """Move what has settled of a host into chunks, and chunks of finished hours and days together."""
+    for due in await due_slots(tools.database, tools.clock(), SLOTS_AT_ONCE, lease.host_id):
+        await compact_slot(tools.database, due)
+    await merge_tiers(tools.database, lease.host_id)
+    return next_compaction_seconds(lease.host_id, tools.clock())
+
+
+def next_compaction_seconds(host_id: int, now_ns: int) -> float:
+    """Time until the current slot has ended and settled; hosts are spread over the time of a slot."""
+    into_slot_ns = now_ns % SLOT_NS
+    spread_ns = SETTLE_NS + SECOND_NS + host_id * SPREAD_STEP_NS % (SLOT_NS - 2 * SETTLE_NS)
+    wait_ns = spread_ns - into_slot_ns
+    return (wait_ns if wait_ns > SETTLE_NS else wait_ns + SLOT_NS) / 1e9
 
 
 async def watch(tools: Tools, lease: Lease) -> None:
@@ -43,6 +65,7 @@ async def watch(tools: Tools, lease: Lease) -> None:
 
 JOBS = (
     JobKind("retention", 300.0, forget),
+    JobKind("compaction", 60.0, compact, per_host=True),
     JobKind("watch", TICK_SECONDS, watch, endless=True),
 )
 

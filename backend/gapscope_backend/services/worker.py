@@ -53,12 +53,14 @@ class Tools:
 class JobKind:
     """A kind of work: ``run`` does it once and is called again ``period_seconds`` later, for each host or for all.
 
+    A run may tell by itself in how many seconds the next one is due.
+
     An ``endless`` job runs until its worker ends or loses the lease; it takes no place from the others.
     """
 
     name: str
     period_seconds: float
-    run: Callable[[Tools, Lease], Awaitable[None]]
+    run: Callable[[Tools, Lease], Awaitable[float | None]]
     per_host: bool = False
     endless: bool = False
 
@@ -71,13 +73,14 @@ class Worker:
     kinds: Sequence[JobKind]
     name: str
     _running: dict[tuple[str, int], asyncio.Task[None]] = field(default_factory=dict)
+    _freed: asyncio.Event = field(default_factory=asyncio.Event)
     _look_at_ns: int = 0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set."""
         await release_leases(self.tools.database, self.name)
         loops = [
-            asyncio.create_task(repeat("claiming work", CLAIM_SECONDS, self.claim)),
+            asyncio.create_task(repeat("claiming work", CLAIM_SECONDS, self.claim, wake=self._freed)),
             asyncio.create_task(repeat("renewing leases", RENEW_SECONDS, self.renew)),
         ]
         try:
@@ -129,12 +132,17 @@ class Worker:
         key = (lease.kind, lease.host_id)
         task = asyncio.create_task(self._work(kind, lease), name=_about(*key))
         self._running[key] = task
-        task.add_done_callback(lambda _: self._running.pop(key, None))
+        task.add_done_callback(lambda _: self._ended(key))
+
+    def _ended(self, key: tuple[str, int]) -> None:
+        self._running.pop(key, None)
+        self._freed.set()
 
     async def _work(self, kind: JobKind, lease: Lease) -> None:
         pause_seconds, done = kind.period_seconds, True
         try:
-            await kind.run(self.tools, lease)
+            told = await kind.run(self.tools, lease)
+            pause_seconds = kind.period_seconds if told is None else told
         except LeaseLostError as error:
             log.warning("%s; what this worker had found is left to that one", error)
             return

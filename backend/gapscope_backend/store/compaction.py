@@ -56,8 +56,8 @@ class _Renewed:
     minutes: Minutes
 
 
-async def due_slots(database: Database, now_ns: int, limit: int) -> list[Due]:
-    """Slots to compact, those that wait longest first."""
+async def due_slots(database: Database, now_ns: int, limit: int, host_id: int | None = None) -> list[Due]:
+    """Slots to compact, of one host or of all, those that wait longest first."""
     slot = slot_number(IngestHot.t0_ns).label("slot")
     newest = func.max(IngestHot.received_ns)
     query = (
@@ -67,6 +67,8 @@ async def due_slots(database: Database, now_ns: int, limit: int) -> list[Due]:
         .order_by(newest, slot)
         .limit(limit)
     )
+    if host_id is not None:
+        query = query.where(IngestHot.host_id == host_id)
     async with database.read() as session:
         return [Due(host_id, number * SLOT_NS) for host_id, number in await session.execute(query)]
 

@@ -183,8 +183,10 @@ async def _pages(session: AsyncSession, span: Span, chunk: AnyChunk) -> AsyncIte
 async def _starts(session: AsyncSession, span: Span, chunk: AnyChunk) -> set[int]:
     """Slots in which a raw chunk or a hot batch of the span starts."""
     first_ns = span.start_ns - SLOT_NS
-    chunks = select(chunk.t0_ns).distinct().where(
-        chunk.host_id == span.host_id, chunk.t0_ns > first_ns, chunk.t0_ns < span.end_ns
+    chunks = (
+        select(chunk.t0_ns)
+        .distinct()
+        .where(chunk.host_id == span.host_id, chunk.t0_ns > first_ns, chunk.t0_ns < span.end_ns)
     )
     if chunk is Chunk:
         chunks = chunks.where(Chunk.tier == RAW)
