@@ -27,6 +27,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("stack-helper", "look into other users' processes for the agent"),
     ("server", "run the backend: ingest, API and page"),
     ("token", "create, list and revoke access tokens"),
+    ("db", "upgrade, check, measure, distribute and back up the database"),
     ("login", "print a new one-time address to log in with"),
 )
 SERVER_PACKAGES = ("sqlalchemy", "alembic", "aiosqlite", "psycopg")
