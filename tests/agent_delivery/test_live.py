@@ -110,10 +110,11 @@ async def test_a_server_without_the_live_path_is_asked_again_and_harms_nothing(c
         await runner.cleanup()
 
 
-async def test_nonsense_from_the_server_is_passed_over(config: AgentConfig) -> None:
+async def test_requests_are_told_apart_and_nonsense_is_passed_over(config: AgentConfig) -> None:
     class Socket:
         def __init__(self) -> None:
-            self.messages = [b"\xc1", wire.encode(wire.LiveRequest(seconds=3))]
+            requests = wire.StackRequest(seconds=7), wire.LiveRequest(seconds=3)
+            self.messages = [b"\xc1", *map(wire.encode, requests)]
 
         def __aiter__(self) -> Any:
             return self
@@ -123,6 +124,8 @@ async def test_nonsense_from_the_server_is_passed_over(config: AgentConfig) -> N
                 raise StopAsyncIteration
             return aiohttp.WSMessage(aiohttp.WSMsgType.BINARY, self.messages.pop(0), None)
 
-    sender = LiveSender(config, Source(), threading.Event(), monotonic=lambda: 100.0)
+    asked: list[float] = []
+    sender = LiveSender(config, Source(), threading.Event(), monotonic=lambda: 100.0, stacks_asked=asked.append)
     await sender._listen(Socket())  # type: ignore[arg-type]
     assert sender._watched_until == 103.0
+    assert asked == [7]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from aiohttp import WSMsgType, WSServerHandshakeError
 
-from gapscope_agent.wire import LiveFrame, LiveRequest, encode
+from gapscope_agent.wire import LiveFrame, LiveRequest, StackRequest, encode
 from gapscope_backend.services.live import QUEUE, LiveHub
 from tests.backend.batches import GPU, NOW, SECOND, TICK, BatchMaker, Clock, group
 from tests.backend.running import Backend
@@ -93,6 +93,26 @@ async def test_a_page_of_another_site_does_not_watch(backend: Backend, maker: Ba
     await page.close()
 
 
+async def test_who_is_logged_in_asks_the_agent_for_stacks_and_a_token_does_not(
+    backend: Backend, maker: BatchMaker
+) -> None:
+    await known_host(backend, maker)
+    agent = await connect_agent(backend)
+    by_token = await backend.client.ws_connect(PAGE, headers=backend.read)
+    await by_token.send_str('{"type": "stacks", "seconds": 11}')
+    own = {"Origin": str(backend.client.make_url("/")).rstrip("/")}
+    page = await backend.client.ws_connect(PAGE, headers={**await backend.login(), **own})
+    for text_sent in ("{", '{"type": "stacks", "seconds": 1e9}', '{"type": "x"}', '{"type": "stacks", "seconds": 12}'):
+        await page.send_str(text_sent)
+    requests = [
+        msgspec.msgpack.decode((await agent.receive(timeout=10)).data, type=LiveRequest | StackRequest)
+        for _ in range(3)
+    ]
+    assert requests == [LiveRequest(seconds=30), LiveRequest(seconds=30), StackRequest(seconds=12)]
+    for socket in (page, by_token, agent):
+        await socket.close()
+
+
 @pytest.mark.parametrize(("path", "status"), [("?host=other-1", 403), ("?host=a/b", 400), ("", 400)])
 async def test_an_agent_sends_only_as_its_hosts(backend: Backend, path: str, status: int) -> None:
     with pytest.raises(WSServerHandshakeError) as refused:
@@ -108,7 +128,7 @@ async def test_a_host_that_is_not_known_is_not_watched(backend: Backend) -> None
     assert refused.value.status == 404
 
 
-async def nowhere(_: LiveRequest) -> None:
+async def nowhere(_: LiveRequest | StackRequest) -> None:
     return None
 
 
@@ -143,7 +163,7 @@ async def test_an_agent_that_falls_silent_is_waited_for() -> None:
 async def test_requests_are_renewed_while_somebody_watches() -> None:
     asked: list[float] = []
 
-    async def note(request: LiveRequest) -> None:
+    async def note(request: LiveRequest | StackRequest) -> None:
         asked.append(request.seconds)
 
     hub = LiveHub(Clock().monotonic)

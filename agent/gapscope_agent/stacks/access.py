@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import socket
 import threading
 from pathlib import Path
@@ -22,6 +24,8 @@ from gapscope_agent.stacks.messages import (
     decode_answer,
     encode_message,
 )
+
+log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 10.0
 """Beyond the time for which a request asks to sample."""
@@ -52,14 +56,20 @@ class HelperAccess:
         try:
             return self._ask(request)
         except (OSError, FramingError, msgspec.DecodeError) as error:
+            log.debug("stack helper: %s", error)
             self._forget()
-            again = error
         try:
             return self._ask(request)
         except (OSError, FramingError, msgspec.DecodeError) as error:
             self._forget()
-            reason = getattr(error, "strerror", None) or error or again
-            return Refused(states.NO_HELPER, f"the stack helper at {self._path} does not answer: {reason}", final=False)
+            return Refused(states.NO_HELPER, self._why(error), final=False)
+
+    def _why(self, error: Exception) -> str:
+        if isinstance(error, ConnectionResetError | BrokenPipeError):
+            user = os.geteuid()
+            return f"the stack helper at {self._path} closed the connection: does it allow user {user} (--allow-user)?"
+        reason = getattr(error, "strerror", None) or error
+        return f"the stack helper at {self._path} does not answer: {reason}"
 
     def why_not(self) -> str | None:
         """Whether the helper answers."""
@@ -80,7 +90,7 @@ class HelperAccess:
         send(connection, encode_message(request), MAX_REQUEST_BYTES)
         data = receive(connection, MAX_ANSWER_BYTES)
         if data is None:
-            raise ConnectionResetError("closed by the helper, which may not know this user")
+            raise ConnectionResetError("closed by the helper")
         return decode_answer(data)
 
     def _forget(self) -> None:

@@ -90,12 +90,16 @@ class Refused(msgspec.Struct, tag_field="answer", tag="refused"):
 
 
 class ProcessFacts(msgspec.Struct, omit_defaults=True):
-    """One process; ``pipes`` and ``sockets`` are inode numbers, equal for both ends of a pipe."""
+    """One process; inode numbers of its ``pipes`` (both ends have the same) and ``sockets``.
+
+    ``outputs`` are pipes that are only its standard output or error.
+    """
 
     pid: int
     io: ProcessIo | None = None
     open_files: int | None = None
     pipes: list[int] = []
+    outputs: list[int] = []
     sockets: list[int] = []
     environment: dict[str, str] = {}
     missing: dict[str, str] = {}

@@ -23,20 +23,24 @@ MAX_DIAG_BYTES = 16 * 1024 * 1024
 
 
 def peers(owners: Iterable[int], processes: Iterable[ProcessFacts], socket_pairs: dict[int, int]) -> list[int]:
-    """Of ``processes``, those that share a pipe or a connected unix socket with an owner; no owner among them."""
+    """Of ``processes``, those that share a pipe or a connected unix socket with an owner; no owner among them.
+
+    Who writes its standard output into a pipe of an owner feeds it; who reads an owner's output does not.
+    """
+    own = set(owners)
     holders: dict[int, set[int]] = defaultdict(set)
+    wanted: set[int] = set()
     for facts in processes:
-        for inode in facts.pipes:
-            holders[inode].add(facts.pid)
+        ends = list(facts.pipes)
         for inode in facts.sockets:
             other = socket_pairs.get(inode)
             if other is not None:
-                holders[-min(inode, other)].add(facts.pid)
-    own = set(owners)
-    found: set[int] = set()
-    for sharing in holders.values():
-        if sharing & own and len(sharing) <= MAX_SHARED:
-            found |= sharing
+                ends.append(-min(inode, other))
+        for end in (*ends, *facts.outputs):
+            holders[end].add(facts.pid)
+        if facts.pid in own:
+            wanted.update(ends)
+    found = {pid for end in wanted if len(holders[end]) <= MAX_SHARED for pid in holders[end]}
     return sorted(found - own)
 
 

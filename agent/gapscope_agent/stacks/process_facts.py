@@ -17,6 +17,7 @@ MAX_LINKS = 1024
 MAX_ENVIRONMENT_BYTES = 256 * 1024
 MAX_VALUE_CHARACTERS = 200
 _LINK = re.compile(r"(pipe|socket):\[(\d+)\]\Z")
+_OUTPUTS = ("1", "2")
 _KEYS = {key.encode(): key for key in ENVIRONMENT_KEYS}
 
 
@@ -51,13 +52,18 @@ def _read_io(folder: Path, facts: ProcessFacts) -> None:
 def _read_files(folder: Path, facts: ProcessFacts) -> None:
     names = os.listdir(folder / "fd")
     facts.open_files = len(names)
-    found: dict[str, set[int]] = {"pipe": set(), "socket": set()}
+    pipes: dict[int, bool] = {}
+    sockets: set[int] = set()
     for name in names[:MAX_FILES]:
         with contextlib.suppress(FileNotFoundError):  # closed since the listing
             link = _LINK.match(os.readlink(folder / "fd" / name))
-            if link is not None:
-                found[link[1]].add(int(link[2]))
-    facts.pipes, facts.sockets = (sorted(found[kind])[:MAX_LINKS] for kind in ("pipe", "socket"))
+            if link is not None and link[1] == "pipe":
+                pipes[int(link[2])] = pipes.get(int(link[2]), False) or name not in _OUTPUTS
+            elif link is not None:
+                sockets.add(int(link[2]))
+    facts.pipes = [inode for inode, used in sorted(pipes.items()) if used][:MAX_LINKS]
+    facts.outputs = [inode for inode, used in sorted(pipes.items()) if not used][:MAX_LINKS]
+    facts.sockets = sorted(sockets)[:MAX_LINKS]
 
 
 def _read_environment(folder: Path, facts: ProcessFacts) -> None:

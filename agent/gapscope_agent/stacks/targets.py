@@ -49,6 +49,7 @@ class Targets:
         if stale and look_for_peers:
             self._peers, self._peers_of, self._peers_ns = self._find_peers(owners, family), owners, mono_ns
         others = [pid for pid in [*family, *self._peers] if pid not in owners and self._is_python(pid)]
+        others = [pid for pid in others if pid != os.getpid()]
         return list(dict.fromkeys([*sorted(owners), *others]))
 
     def _find_peers(self, owners: frozenset[int], family: Iterable[int]) -> list[int]:

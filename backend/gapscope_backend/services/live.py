@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from gapscope_agent.wire import LiveFrame, LiveRequest
+from gapscope_agent.wire import LiveFrame, LiveRequest, StackRequest
 
 WATCH_SECONDS = 30.0
 RENEW_SECONDS = 10.0
 QUEUE = 4
 FRAMES_STOP_SECONDS = 3.0
 
-Send = Callable[[LiveRequest], Awaitable[None]]
+Send = Callable[[LiveRequest | StackRequest], Awaitable[None]]
 
 
 class StateMessage(msgspec.Struct, tag_field="type", tag="state"):
@@ -135,6 +135,12 @@ class LiveHub:
         self._hosts[host].watchers.discard(watcher)
         self._forget_unused(host)
 
+    async def ask_stacks(self, host: str, seconds: float) -> None:
+        """Have a host's agent take Python stacks; they come with its batches. Nothing happens without an agent."""
+        entry = self._hosts.get(host)
+        if entry is not None:
+            await self._send(entry, StackRequest(seconds=seconds))
+
     async def renew(self) -> None:
         """Ask the agents of all watched hosts again, and tell pages whose agent fell silent."""
         for host, entry in list(self._hosts.items()):
@@ -148,10 +154,13 @@ class LiveHub:
             self._judge(host)
 
     async def _ask(self, entry: _HostLive) -> None:
+        await self._send(entry, LiveRequest(seconds=WATCH_SECONDS))
+
+    async def _send(self, entry: _HostLive, request: LiveRequest | StackRequest) -> None:
         if entry.agent is None:
             return
         try:
-            await entry.agent.send(LiveRequest(seconds=WATCH_SECONDS))
+            await entry.agent.send(request)
         except (ConnectionError, RuntimeError):
             entry.agent = None  # it went away between two breaths; its own handler cleans up after it
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from fnmatch import fnmatchcase
+from typing import Annotated
 
-from aiohttp import WSCloseCode, WSMsgType, web
+import msgspec
+from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
+from msgspec import Meta
 
-from gapscope_agent.wire import LiveRequest, WireError, decode_live_frame, encode
+from gapscope_agent.wire import LiveRequest, StackRequest, WireError, decode_live_frame, encode
 from gapscope_backend.api.context import CONTEXT
 from gapscope_backend.api.queries import LiveQuery, read_query
 from gapscope_backend.api.security import caller_of
@@ -19,6 +22,14 @@ HEARTBEAT_SECONDS = 15.0
 MAX_FRAME_BYTES = 1024 * 1024
 MAX_PAGE_MESSAGE_BYTES = 4096
 
+
+class StackMessage(msgspec.Struct, tag_field="type", tag="stacks"):
+    """From the page: take Python stacks for the next ``seconds``."""
+
+    seconds: Annotated[float, Meta(ge=1, le=60)]
+
+
+_STACKS = msgspec.json.Decoder(StackMessage)
 SOCKETS = web.AppKey("SOCKETS", set[web.WebSocketResponse])
 
 
@@ -32,7 +43,7 @@ async def agent_live(request: web.Request) -> web.StreamResponse:
     await _prepare(socket, request)
     hub = request.app[CONTEXT].live
 
-    async def send(message: LiveRequest) -> None:
+    async def send(message: LiveRequest | StackRequest) -> None:
         await socket.send_bytes(encode(message))
 
     link = await hub.connect_agent(host, send)
@@ -54,7 +65,7 @@ async def agent_live(request: web.Request) -> web.StreamResponse:
 
 
 async def page_live(request: web.Request) -> web.StreamResponse:
-    """A page's connection: states and frames go down; what the page sends is read and forgotten."""
+    """A page's connection: states and frames go down; who is logged in may ask for stacks, all else is forgotten."""
     context = request.app[CONTEXT]
     host = (await find_host(context.database, read_query(request, LiveQuery).host)).name
     socket = web.WebSocketResponse(heartbeat=HEARTBEAT_SECONDS, max_msg_size=MAX_PAGE_MESSAGE_BYTES)
@@ -62,14 +73,26 @@ async def page_live(request: web.Request) -> web.StreamResponse:
     watcher = await context.live.watch(host)
     sender = asyncio.create_task(_send_all(socket, watcher), name=f"live view of {host}")
     try:
-        async for _ in socket:
-            pass
+        async for message in socket:
+            asked = _asked_stacks(message) if caller_of(request).token is None else None
+            if asked is not None:
+                await context.live.ask_stacks(host, asked.seconds)
     finally:
         context.live.unwatch(host, watcher)
         sender.cancel()
         await asyncio.gather(sender, return_exceptions=True)
         request.app[SOCKETS].discard(socket)
     return socket
+
+
+def _asked_stacks(message: WSMessage) -> StackMessage | None:
+    """The page's wish for stacks; None for any other message."""
+    if message.type is not WSMsgType.TEXT:
+        return None
+    try:
+        return _STACKS.decode(message.data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 async def close_sockets(app: web.Application) -> None:
