@@ -9,7 +9,6 @@ import pytest
 
 from gapscope_agent.recording.read import Recording, open_recording
 from gapscope_backend.analysis.diagnose import diagnose
-from gapscope_backend.cli import diagnosis_client
 from gapscope_backend.cli.columns import left, right, width, wrapped
 from gapscope_backend.cli.main import main
 from gapscope_backend.cli.report import render
@@ -107,7 +106,7 @@ def test_a_server_is_asked_in_the_language(monkeypatch: pytest.MonkeyPatch) -> N
         asked.append(request.full_url)  # type: ignore[attr-defined]
         raise OSError("not today")
 
-    monkeypatch.setattr(diagnosis_client.urllib.request, "urlopen", refuse)
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
     monkeypatch.setenv("GAPSCOPE_TOKEN", "t")
     for words in ((), ("--language", "zh")):
         assert main(["explain", "gpu-7", "--server", "http://h", *words]) == 2

@@ -60,7 +60,7 @@ class SpokenSpanQuery(SpanQuery, kw_only=True):
     lang: Lang | None = None
 
 
-class RibbonQuery(SpanQuery, kw_only=True):
+class RibbonQuery(SpokenSpanQuery, kw_only=True):
     """A span in buckets."""
 
     buckets: Buckets = 600

@@ -224,7 +224,7 @@ class RibbonAnswer(msgspec.Struct):
     bucket_ms: float
     functions: list[RibbonFunction]
     buckets: list[RibbonBucket]
-    reason: str
+    reason: Text
 
 
 class GapInfo(msgspec.Struct):

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { ApiError, getJson, onUnauthorized, postJson, queryText } from '@/api/client'
+import { language } from '@/language/words'
 
 function answer(status: number, body: string): void {
   vi.stubGlobal('fetch', () => Promise.resolve(new Response(body, { status })))
@@ -7,6 +8,7 @@ function answer(status: number, body: string): void {
 
 afterEach(() => {
   vi.unstubAllGlobals()
+  language.value = 'en'
 })
 
 it('repeats keys that have several values', () => {
@@ -32,4 +34,16 @@ it('leads to the login when a read is refused, not when a login is', async () =>
   expect(handler).not.toHaveBeenCalled()
   await expect(getJson('/hosts')).rejects.toThrow()
   expect(handler).toHaveBeenCalledOnce()
+})
+
+it('asks in the language of the page', async () => {
+  const asked: unknown[] = []
+  vi.stubGlobal('fetch', (_: string, init: RequestInit) => {
+    asked.push(init.headers)
+    return Promise.resolve(new Response('{}', { status: 200 }))
+  })
+  await getJson('/hosts')
+  language.value = 'zh-Hans'
+  await postJson('/login', {})
+  expect(asked).toEqual([{ 'Accept-Language': 'en' }, { 'Content-Type': 'application/json', 'Accept-Language': 'zh-Hans' }])
 })

@@ -1,6 +1,7 @@
 /** HTTP to the backend. Every failure becomes an ApiError; a 401 is also told to whoever listens, once a request. */
 
 import type { Problem } from '@/api/schema'
+import { language, words } from '@/language/words'
 
 const BASE = '/api/v1'
 
@@ -24,18 +25,20 @@ export function onUnauthorized(handler: () => void): void {
 async function problemOf(response: Response): Promise<string> {
   try {
     const problem = (await response.json()) as Partial<Problem>
-    return problem.detail || problem.error || `The server answered ${response.status}.`
+    return problem.detail || problem.error || words.value.errors.status(response.status)
   } catch {
-    return `The server answered ${response.status} without saying why.`
+    return words.value.errors.noReason(response.status)
   }
 }
 
-async function send(path: string, init: RequestInit): Promise<Response> {
+async function send(path: string, init: RequestInit & { headers?: Record<string, string> }): Promise<Response> {
   try {
-    return await fetch(BASE + path, { credentials: 'same-origin', ...init })
+    // What the page shows it asks for in its own language, whatever the browser's is.
+    const headers = { ...init.headers, 'Accept-Language': language.value }
+    return await fetch(BASE + path, { credentials: 'same-origin', ...init, headers })
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError(0, 'The server cannot be reached. Is `gapscope up` still running?')
+    throw new ApiError(0, words.value.errors.unreachable)
   }
 }
 

@@ -5,6 +5,8 @@ import type { MaybeRefOrGetter } from 'vue'
 import { computed, toValue } from 'vue'
 import { ApiError, getJson, queryText } from '@/api/client'
 import type { Catalog, GapsAnswer, HostDetail, HostSummary, RibbonAnswer, SeriesAnswer, Verdict } from '@/api/schema'
+import type { Language } from '@/language/words'
+import { language } from '@/language/words'
 import type { Span } from '@/time/span'
 
 const FLEET_PERIOD_MS = 2000
@@ -28,7 +30,7 @@ function limits(span: Span): { from: number; to: number } {
 
 export function useCatalog() {
   return useQuery({
-    queryKey: ['catalog'],
+    queryKey: ['catalog', language],
     queryFn: ({ signal }) => getJson<Catalog>('/catalog', signal),
     staleTime: Number.POSITIVE_INFINITY,
     shallow: true,
@@ -37,8 +39,9 @@ export function useCatalog() {
 
 export function useHosts(enabled: MaybeRefOrGetter<boolean> = true) {
   return useQuery({
-    queryKey: ['hosts'],
+    queryKey: ['hosts', language],
     queryFn: ({ signal }) => getJson<HostSummary[]>('/hosts', signal),
+    placeholderData: keepPreviousData,
     enabled: () => toValue(enabled),
     refetchInterval: ({ state }) => Math.max(FLEET_PERIOD_MS, (state.data?.length ?? 0) * PERIOD_PER_HOST_MS),
     structuralSharing: false,
@@ -68,18 +71,22 @@ export interface SpanWish {
   growing: boolean
 }
 
-/** One read about a span of a host; waits while the span is unknown and keeps the last answer meanwhile. */
+/**
+ * One read about a span of a host; waits while the span is unknown and keeps the last answer meanwhile. `spoken` is the
+ * language of an answer that holds sentences: another one is another answer.
+ */
 function useSpanQuery<T>(
   name: string,
   wish: MaybeRefOrGetter<SpanWish>,
   more: MaybeRefOrGetter<Record<string, string | number | readonly string[]>>,
+  spoken: MaybeRefOrGetter<Language | null> = null,
 ) {
   const path = computed(() => {
     const { host, span } = toValue(wish)
     return span && hostPath(host, `/${name}?${queryText({ ...limits(span), ...toValue(more) })}`)
   })
   return useQuery({
-    queryKey: ['span', computed(() => toValue(wish).host), path],
+    queryKey: ['span', computed(() => toValue(wish).host), path, computed(() => toValue(spoken))],
     queryFn: ({ signal }) => getJson<T>(path.value as string, signal),
     enabled: computed(() => path.value !== null),
     placeholderData: keepPreviousData,
@@ -108,7 +115,7 @@ export function readSeries(host: string, span: Span, choice: SeriesChoice): Prom
 }
 
 export function useRibbon(wish: MaybeRefOrGetter<SpanWish>, buckets: MaybeRefOrGetter<number>) {
-  return useSpanQuery<RibbonAnswer>('ribbon', wish, () => ({ buckets: toValue(buckets) }))
+  return useSpanQuery<RibbonAnswer>('ribbon', wish, () => ({ buckets: toValue(buckets) }), language)
 }
 
 export function useGaps(wish: MaybeRefOrGetter<SpanWish>) {
@@ -116,5 +123,5 @@ export function useGaps(wish: MaybeRefOrGetter<SpanWish>) {
 }
 
 export function useDiagnosis(wish: MaybeRefOrGetter<SpanWish>) {
-  return useSpanQuery<Verdict>('diagnosis', wish, {})
+  return useSpanQuery<Verdict>('diagnosis', wish, {}, language)
 }

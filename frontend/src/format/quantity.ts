@@ -1,5 +1,7 @@
 /** Values with their units as people read them. A missing value is an en dash, never 0. */
 
+import { words } from '@/language/words'
+
 export const MISSING = '–'
 
 function significant(value: number, digits = 3): string {
@@ -12,8 +14,9 @@ function significant(value: number, digits = 3): string {
 export function percent(ratio: number | null | undefined): string {
   if (ratio === null || ratio === undefined) return MISSING
   const value = ratio * 100
-  if (value !== 0 && Math.abs(value) < 0.1) return '< 0.1 %'
-  return `${Math.abs(value) < 9.95 && value !== 0 ? value.toFixed(1) : value.toFixed(0)} %`
+  const { units } = words.value
+  if (value !== 0 && Math.abs(value) < 0.1) return `< ${units.percent('0.1')}`
+  return units.percent(Math.abs(value) < 9.95 && value !== 0 ? value.toFixed(1) : value.toFixed(0))
 }
 
 const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
@@ -46,28 +49,35 @@ export function watts(value: number | null | undefined): string {
 /** Seconds as `340 ms`, `12.4 s`, `3 min 20 s` or `2 h 5 min`. */
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return MISSING
+  const { units } = words.value
   const size = Math.abs(seconds)
-  if (size < 0.9995) return `${Math.round(seconds * 1000)} ms`
-  if (size < 59.95) return `${seconds < 9.95 ? seconds.toFixed(1) : significant(seconds)} s`
+  if (size < 0.9995) return units.milliseconds(String(Math.round(seconds * 1000)))
+  if (size < 59.95) return units.seconds(seconds < 9.95 ? seconds.toFixed(1) : significant(seconds))
   const whole = Math.round(seconds)
-  const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
-    small === 0 ? `${big} ${bigUnit}` : `${big} ${bigUnit} ${small} ${smallUnit}`
-  if (whole < 3600) return pair(Math.floor(whole / 60), 'min', whole % 60, 's')
+  const pair = (big: string, small: number, smallText: string): string => (small === 0 ? big : `${big} ${smallText}`)
+  if (whole < 3600) return pair(units.minutes(Math.floor(whole / 60)), whole % 60, units.seconds(String(whole % 60)))
   const minutes = Math.round(whole / 60)
-  if (minutes < 48 * 60) return pair(Math.floor(minutes / 60), 'h', minutes % 60, 'min')
-  return `${Math.round(minutes / 1440)} days`
+  if (minutes < 48 * 60) return pair(units.hours(Math.floor(minutes / 60)), minutes % 60, units.minutes(minutes % 60))
+  return units.days(Math.round(minutes / 1440))
+}
+
+/** GPU-seconds from which hours are told. */
+const HOURS_FROM = 36_000
+
+function secondsOf(value: number): string {
+  if (value > 0 && value < 0.05) return '< 0.1'
+  return value >= 99.95 ? value.toFixed(0) : value.toFixed(1)
 }
 
 /** GPU-seconds with one decimal, or hours from an hour on. */
 export function gpuSeconds(value: number): string {
-  if (value > 0 && value < 0.05) return '< 0.1 GPU-s'
-  if (value >= 36_000) return `${significant(value / 3600)} GPU-h`
-  return `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} GPU-s`
+  const { units } = words.value
+  return value >= HOURS_FROM ? units.gpuHours(significant(value / 3600)) : units.gpuSeconds(secondsOf(value))
 }
 
 /** The same for a column that is headed by its unit. */
 export function bareGpuSeconds(value: number): string {
-  return gpuSeconds(value).replace(' GPU-s', '').replace('GPU-h', 'h')
+  return value >= HOURS_FROM ? words.value.units.bareHours(significant(value / 3600)) : secondsOf(value)
 }
 
 const BY_UNIT: Record<string, (value: number) => string> = {
@@ -76,7 +86,7 @@ const BY_UNIT: Record<string, (value: number) => string> = {
   'bytes/s': bytesPerSecond,
   watts,
   seconds: duration,
-  cores: (value) => `${value.toFixed(value < 9.995 ? 2 : 1).replace(/\.0+$/, '')} ${value === 1 ? 'core' : 'cores'}`,
+  cores: (value) => words.value.units.cores(value.toFixed(value < 9.995 ? 2 : 1).replace(/\.0+$/, '')),
   hertz: (value) => `${(value / 1e6).toFixed(0)} MHz`,
   celsius: (value) => `${value.toFixed(0)} °C`,
 }
@@ -86,5 +96,5 @@ export function quantity(value: number | null | undefined, unit: string): string
   if (value === null || value === undefined) return MISSING
   const rule = BY_UNIT[unit]
   if (rule) return rule(value)
-  return unit ? `${significant(value)} ${unit}` : significant(value)
+  return unit ? words.value.units.other(significant(value), unit) : significant(value)
 }

@@ -7,7 +7,7 @@ export type SocketState = FeedState | 'connecting' | 'unreachable'
 
 export interface FeedHandlers {
   frame(frame: LiveFrame): void
-  state(state: SocketState, detail: string): void
+  state(state: SocketState): void
   /** Called on each connection after the first: there may be a hole to fill from the store. */
   reconnected(): void
 }
@@ -30,7 +30,7 @@ export class LiveFeed {
   open(): void {
     const address = new URL(`/api/v1/live?host=${encodeURIComponent(this.host)}`, window.location.href)
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:'
-    this.handlers.state('connecting', 'Connecting to the live feed.')
+    this.handlers.state('connecting')
     const socket = new WebSocket(address)
     this.socket = socket
     socket.onopen = () => this.opened()
@@ -54,12 +54,12 @@ export class LiveFeed {
     if (this.closed || typeof data !== 'string') return
     const message = JSON.parse(data) as LiveFrame | LiveState
     if (message.type === 'frame') this.handlers.frame(message)
-    else if (message.type === 'state') this.handlers.state(message.state, message.detail)
+    else if (message.type === 'state') this.handlers.state(message.state)
   }
 
   private lost(): void {
     if (this.closed) return
-    this.handlers.state('unreachable', `No connection to the server; trying again in ${Math.ceil(this.waitMs / 1000)} s.`)
+    this.handlers.state('unreachable')
     this.timer = setTimeout(() => this.open(), this.waitMs)
     this.waitMs = Math.min(LONGEST_WAIT_MS, this.waitMs * 2)
   }

@@ -8,15 +8,13 @@ export type PillState = SocketState | 'paused'
 
 export const useLiveStore = defineStore('live', () => {
   const feed = ref<SocketState>('connecting')
-  const detail = ref('')
   /** False while the view stands still although frames may arrive. */
   const following = ref(true)
   const state = computed<PillState>(() => (feed.value === 'live' && !following.value ? 'paused' : feed.value))
 
-  function report(state: SocketState, text: string): void {
+  function report(state: SocketState): void {
     feed.value = state
-    detail.value = text
   }
 
-  return { feed, detail, following, state, report }
+  return { feed, following, state, report }
 })

@@ -1,14 +1,18 @@
-/** What a person chose for this browser: theme and time zone. */
+/** What a person chose for this browser: theme, time zone and language. */
 
-import { usePreferredDark, useStorage } from '@vueuse/core'
+import { usePreferredDark, usePreferredLanguages, useStorage } from '@vueuse/core'
 import { defineStore } from 'pinia'
 import { computed, watchEffect } from 'vue'
 import type { Theme } from '@/colour/cividis'
+import type { Language } from '@/language/words'
+import { isLanguage, language, preferredLanguage } from '@/language/words'
 import type { Zone } from '@/time/clock'
 
 export const usePreferences = defineStore('preferences', () => {
   const chosenTheme = useStorage<Theme | 'system'>('gapscope.theme', 'system')
   const zone = useStorage<Zone>('gapscope.zone', 'local')
+  const chosenLanguage = useStorage<Language | 'system'>('gapscope.language', 'system')
+  const languages = usePreferredLanguages()
   const prefersDark = usePreferredDark()
   const theme = computed<Theme>(() => {
     if (chosenTheme.value !== 'system') return chosenTheme.value
@@ -17,6 +21,11 @@ export const usePreferences = defineStore('preferences', () => {
 
   watchEffect(() => {
     document.documentElement.dataset.theme = theme.value
+  })
+  watchEffect(() => {
+    const spoken = isLanguage(chosenLanguage.value) ? chosenLanguage.value : preferredLanguage(languages.value)
+    language.value = spoken
+    document.documentElement.lang = spoken
   })
 
   function toggleTheme(): void {
@@ -27,5 +36,9 @@ export const usePreferences = defineStore('preferences', () => {
     zone.value = zone.value === 'utc' ? 'local' : 'utc'
   }
 
-  return { theme, zone, toggleTheme, toggleZone }
+  function chooseLanguage(chosen: Language): void {
+    chosenLanguage.value = chosen
+  }
+
+  return { theme, zone, toggleTheme, toggleZone, chooseLanguage }
 })

@@ -1,6 +1,7 @@
-/** Keys of the timeline. One table serves the listener and the help. */
+/** Keys of the timeline: what the help says of them, and the listener. */
 
 import { useEventListener } from '@vueuse/core'
+import type { Words } from '@/language/en'
 import type { Viewport } from '@/timeline/viewport'
 
 export interface KeyHelp {
@@ -8,24 +9,28 @@ export interface KeyHelp {
   text: string
 }
 
-export const KEY_HELP: readonly KeyHelp[] = [
-  { keys: ['w', 's'], text: 'Zoom in and out (also + and -)' },
-  { keys: ['a', 'd'], text: 'Move to the past and back (also the arrow keys)' },
-  { keys: ['.', ','], text: 'Next and previous gap' },
-  { keys: ['z'], text: 'One step out (also t z, or a double click)' },
-  { keys: ['f'], text: 'Everything that is stored' },
-  { keys: ['l'], text: 'Live, or pause' },
-  { keys: ['g'], text: 'All hosts' },
-  { keys: ['/'], text: 'Filter, on the page of all hosts' },
-  { keys: ['?'], text: 'This help' },
-]
+export function keyHelp(help: Words['help']): KeyHelp[] {
+  return [
+    { keys: ['w', 's'], text: help.zoom },
+    { keys: ['a', 'd'], text: help.pan },
+    { keys: ['.', ','], text: help.gaps },
+    { keys: ['z'], text: help.out },
+    { keys: ['f'], text: help.fit },
+    { keys: ['l'], text: help.live },
+    { keys: ['g'], text: help.hosts },
+    { keys: ['/'], text: help.filter },
+    { keys: ['?'], text: help.this },
+  ]
+}
 
-export const POINTER_HELP: readonly KeyHelp[] = [
-  { keys: ['drag'], text: 'Select a span and zoom to it; the verdict is about what you see' },
-  { keys: ['shift drag'], text: 'Move' },
-  { keys: ['ctrl wheel'], text: 'Zoom at the cursor; over the time axis the wheel alone does' },
-  { keys: ['shift wheel'], text: 'Move (also a sideways swipe)' },
-]
+export function pointerHelp(help: Words['help']): KeyHelp[] {
+  return [
+    { keys: [help.drag], text: help.select },
+    { keys: [help.shiftDrag], text: help.move },
+    { keys: [help.ctrlWheel], text: help.wheel },
+    { keys: [help.shiftWheel], text: help.swipe },
+  ]
+}
 
 const ZOOM = 0.7
 const PAN = 0.2

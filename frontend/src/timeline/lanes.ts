@@ -1,6 +1,7 @@
 /** Which curves stand in which lane. A new lane of lines is one entry here. */
 
 import type { DeviceInfo, HostDetail, ProcessInfo } from '@/api/schema'
+import { words } from '@/language/words'
 
 export type CurveStyle = 'area' | 'line' | 'thin'
 
@@ -43,10 +44,11 @@ function curve(entity: string, metric: string, label: string, colour: string, st
 }
 
 export function activeLane(gpu: DeviceInfo): LaneDefinition {
+  const { lanes } = words.value
   return {
     name: 'active',
     title: `GPU ${gpu.index}`,
-    help: 'Graphics active: share of each 100 ms in which the GPU worked. Hatched: gaps, below 10 %. Utilization only says that something ran.',
+    help: lanes.activeHelp,
     unit: 'ratio',
     ceiling: 1,
     floor: 1,
@@ -54,33 +56,34 @@ export function activeLane(gpu: DeviceInfo): LaneDefinition {
     idleOf: gpu.entity,
     absenceIsData: false,
     curves: [
-      curve(gpu.entity, ACTIVE, 'graphics active', 'series-1', 'area'),
-      curve(gpu.entity, 'gpu_utilization_ratio', 'utilization', 'series-plain', 'thin'),
+      curve(gpu.entity, ACTIVE, lanes.active, 'series-1', 'area'),
+      curve(gpu.entity, 'gpu_utilization_ratio', lanes.utilization, 'series-plain', 'thin'),
     ],
   }
 }
 
 export function detailLanes(gpu: DeviceInfo): LaneDefinition[] {
   const at = gpu.entity
+  const { lanes } = words.value
   const lane = (name: string, title: string, help: string, unit: string, ceiling: number | null, curves: Curve[]) => ({
     name, title, help, unit, ceiling, floor: unit === 'bytes/s' ? PCIE_FLOOR : 0, height: curves.length > 2 ? 76 : 60,
     idleOf: null, absenceIsData: false, curves,
   })
   return [
-    lane('pipelines', 'Pipelines', 'How much of the chip worked: SMs with a warp, tensor pipes, memory interface.', 'ratio', 1, [
-      curve(at, 'gpu_sm_active_ratio', 'SM active', 'series-3'),
-      curve(at, 'gpu_tensor_active_ratio', 'tensor', 'series-4'),
-      curve(at, 'gpu_dram_active_ratio', 'DRAM', 'series-2'),
+    lane('pipelines', lanes.pipelines, lanes.pipelinesHelp, 'ratio', 1, [
+      curve(at, 'gpu_sm_active_ratio', lanes.smActive, 'series-3'),
+      curve(at, 'gpu_tensor_active_ratio', lanes.tensor, 'series-4'),
+      curve(at, 'gpu_dram_active_ratio', lanes.dram, 'series-2'),
     ]),
-    lane('pcie', 'PCIe', 'Receive is host to device, transmit is device to host.', 'bytes/s', null, [
-      curve(at, 'pcie_rx_bytes_per_second', 'receive', 'series-3'),
-      curve(at, 'pcie_tx_bytes_per_second', 'transmit', 'series-5'),
+    lane('pcie', 'PCIe', lanes.pcieHelp, 'bytes/s', null, [
+      curve(at, 'pcie_rx_bytes_per_second', lanes.receive, 'series-3'),
+      curve(at, 'pcie_tx_bytes_per_second', lanes.transmit, 'series-5'),
     ]),
-    lane('power', 'Power', 'Power draw; the top of the scale is the power limit.', 'watts', gpu.power_limit_watts, [
-      curve(at, 'gpu_power_watts', 'power', 'series-2', 'area'),
+    lane('power', lanes.power, lanes.powerHelp, 'watts', gpu.power_limit_watts, [
+      curve(at, 'gpu_power_watts', lanes.powerCurve, 'series-2', 'area'),
     ]),
-    lane('memory', 'Memory', 'Device memory in use; the top of the scale is all of it.', 'bytes', gpu.memory_total_bytes, [
-      curve(at, 'gpu_memory_used_bytes', 'used', 'series-4', 'area'),
+    lane('memory', lanes.memory, lanes.memoryHelp, 'bytes', gpu.memory_total_bytes, [
+      curve(at, 'gpu_memory_used_bytes', lanes.used, 'series-4', 'area'),
     ]),
   ]
 }
@@ -107,8 +110,8 @@ export function shownProcesses(processes: readonly ProcessInfo[], load: (entity:
 export function processLane(processes: readonly ProcessInfo[]): LaneDefinition {
   return {
     name: 'processes',
-    title: 'Processes',
-    help: 'Cores used by the processes that hold a GPU, and by the busiest others.',
+    title: words.value.lanes.processes,
+    help: words.value.lanes.processesHelp,
     unit: 'cores',
     ceiling: null,
     floor: 1,

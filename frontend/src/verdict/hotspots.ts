@@ -1,6 +1,7 @@
 /** Hotspots as one reads them: a line of code once, however many threads and processes stood in it. */
 
 import type { Hotspot } from '@/api/schema'
+import { words } from '@/language/words'
 
 export interface HotLine {
   function: string
@@ -15,8 +16,8 @@ export interface HotLine {
 
 function whereOf(spots: readonly Hotspot[]): string {
   const processes = new Set(spots.map((spot) => spot.pid)).size
-  if (processes > 1) return `${processes} processes`
-  return spots.length > 1 ? `${spots.length} threads` : (spots[0]?.thread ?? '')
+  if (processes > 1) return words.value.verdict.processes(processes)
+  return spots.length > 1 ? words.value.verdict.threads(spots.length) : (spots[0]?.thread ?? '')
 }
 
 /** The line with the largest share first. */

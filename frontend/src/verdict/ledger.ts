@@ -4,22 +4,6 @@ import type { LedgerRow, RowClass } from '@/api/schema'
 
 const CLASS_ORDER: Record<RowClass, number> = { fault: 0, limit: 1, unused: 2, missing: 3, good: 4 }
 
-export const CLASS_LABEL: Record<RowClass, string> = {
-  fault: 'to fix',
-  limit: 'at a limit',
-  unused: 'not asked for',
-  missing: 'not known',
-  good: 'good',
-}
-
-export const CLASS_HELP: Record<RowClass, string> = {
-  fault: 'Something to fix; only these GPU-seconds count as lost.',
-  limit: 'At a roof of the hardware: bandwidth, tensor peak or power.',
-  unused: 'Nobody asked for work.',
-  missing: 'Not measured, or not explained by the evidence.',
-  good: 'The GPU worked.',
-}
-
 /** The verdict's row on top, then faults, limits, unused, missing and good; within a class the dearest first. */
 export function orderedLedger(rows: readonly LedgerRow[], verdict: string): LedgerRow[] {
   const rest = (row: LedgerRow): number => (row.cause === verdict ? 0 : 1)

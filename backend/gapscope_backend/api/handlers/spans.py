@@ -43,11 +43,11 @@ async def get_series(request: web.Request) -> web.Response:
 async def get_ribbon(request: web.Request) -> web.Response:
     """The top stack function in each bucket."""
     context = request.app[CONTEXT]
-    asked = read_query(request, RibbonQuery)
+    asked, language = read_query(request, RibbonQuery), language_of(request)
     start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])
     ribbon = await build_ribbon(context.database, host, start_ns, end_ns, asked.buckets)
-    return json_answer(ribbon_answer(host.name, ribbon))
+    return spoken_answer(ribbon_answer(host.name, ribbon), language)
 
 
 async def get_gaps(request: web.Request) -> web.Response:

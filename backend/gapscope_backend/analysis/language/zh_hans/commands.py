@@ -2,6 +2,9 @@
 
 TEXTS = {
     "": "",
+    # the ribbon of stacks
+    "this host's agent takes no Python stacks": "该主机的 agent 不采集 Python 调用栈",
+    "no Python stacks were taken in this span": "该时间段内没有采集到 Python 调用栈",
     "{start}{text}{end}": "{start}{text}{end}",
     "note: {note}": "注意：{note}",
     "note of the recording: {note}": "录制数据自带的说明：{note}",

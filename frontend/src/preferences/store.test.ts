@@ -1,0 +1,40 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { nextTick } from 'vue'
+import { language } from '@/language/words'
+import { usePreferences } from '@/preferences/store'
+
+function preferring(...languages: string[]): void {
+  vi.spyOn(window.navigator, 'languages', 'get').mockReturnValue(languages)
+}
+
+beforeEach(() => {
+  localStorage.clear()
+  setActivePinia(createPinia())
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  language.value = 'en'
+})
+
+it("speaks the browser's language until another is chosen, and remembers it", async () => {
+  preferring('zh-CN', 'en')
+  const preferences = usePreferences()
+  expect([language.value, document.documentElement.lang]).toEqual(['zh-Hans', 'zh-Hans'])
+  preferences.chooseLanguage('en')
+  await nextTick()
+  expect([language.value, document.documentElement.lang]).toEqual(['en', 'en'])
+  expect(localStorage.getItem('gapscope.language')).toBe('en')
+  setActivePinia(createPinia())
+  usePreferences()
+  expect(language.value).toBe('en')
+})
+
+it('forgets a stored language that it does not speak', () => {
+  localStorage.setItem('gapscope.language', 'tlh')
+  preferring('fr')
+  usePreferences()
+  expect(language.value).toBe('en')
+})
