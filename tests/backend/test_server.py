@@ -40,7 +40,6 @@ async def test_it_serves_until_stopped(tmp_path: Path) -> None:
         ({"host": "192.168.1.5"}, "localhost only"),
         ({"host": "example.com"}, "localhost only"),
         ({"port": 70000}, "port 70000"),
-        ({"retention_hours": 0}, "retention"),
         ({"gap_threshold": 1.5}, "gap threshold"),
     ],
 )

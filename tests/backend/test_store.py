@@ -18,7 +18,7 @@ from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.store.database import Database, connect, migration_config, open_database, sqlite_url
 from gapscope_backend.store.models import Base, Entity, Host, IngestHot, LoginSession, LoginToken
 from gapscope_backend.store.models import Event as EventRow
-from gapscope_backend.store.retention import ROWS_PER_TRANSACTION, delete_old
+from gapscope_backend.store.retention import ROWS_PER_TRANSACTION, Retention, delete_old
 from tests.backend.batches import GPU, NOW, SECOND, TICK, BatchMaker, group
 
 HOUR = 3600 * SECOND
@@ -115,9 +115,9 @@ async def test_retention_deletes_by_the_time_of_receipt(database: Database, make
     await take(database, recorded_long_ago, NOW + 48 * HOUR)
     await take(database, small(maker, NOW + 48 * HOUR), NOW + 49 * HOUR)
     now = NOW + 49 * HOUR
-    assert await delete_old(database, now - 48 * HOUR, now) == 1
+    assert await delete_old(database, Retention(), now) == 1
     assert await count(database, IngestHot) == 2
-    assert await count(database, EventRow) == 2
+    assert await count(database, EventRow) == 3
     async with database.read() as session:
         keys = set(await session.scalars(select(Entity.key).join(Host, Host.id == Entity.host_id)))
         first = await session.scalar(select(Host.first_data_ns).where(Host.name == "node-1"))
@@ -131,12 +131,12 @@ async def test_retention_works_in_small_transactions(database: Database, monkeyp
     maker = BatchMaker()
     for n in range(8):
         await take(database, small(maker, NOW - 60 * SECOND + n * SECOND), NOW)
-    assert await delete_old(database, NOW + 1, NOW) == 8
+    assert await delete_old(database, Retention(), NOW + 49 * HOUR) == 8
     assert await count(database, IngestHot) == 0
 
 
 async def test_expired_logins_are_forgotten(database: Database) -> None:
     token = await access.create_login(database, NOW)
     await access.verify_login(database, token, NOW)
-    await delete_old(database, 0, NOW + 8 * 24 * HOUR)
+    await delete_old(database, Retention(), NOW + 8 * 24 * HOUR)
     assert (await count(database, LoginToken), await count(database, LoginSession)) == (0, 0)

@@ -12,6 +12,7 @@ import pytest
 from gapscope_backend.services.worker import AT_ONCE, LEASE_SECONDS, JobKind, Tools, Worker
 from gapscope_backend.store.database import Database, connect
 from gapscope_backend.store.models import Host
+from gapscope_backend.store.retention import Retention
 from gapscope_backend.store.work import (
     ALL_HOSTS,
     Lease,
@@ -159,7 +160,7 @@ async def worker(database: Database, clock: Clock, done: Done) -> AsyncIterator[
 
 
 def tools(database: Database, clock: Clock) -> Tools:
-    return Tools(database, clock, clock.monotonic, fake_verdict, 48.0)
+    return Tools(database, clock, clock.monotonic, fake_verdict, Retention())
 
 
 async def turn(worker: Worker) -> None:

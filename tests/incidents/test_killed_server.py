@@ -31,7 +31,7 @@ class Server:
 
     async def start(self) -> None:
         words = ("-m", "gapscope_backend.cli.main", "server", "--data", str(self.data), "--port", "0")
-        life = ("--retention-hours", "1000000")
+        life = ("--retention-hours", "90000")
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,
             *words,

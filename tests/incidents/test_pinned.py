@@ -13,7 +13,7 @@ from gapscope_backend.services.incidents import PINNED_NS
 from gapscope_backend.services.windows import load_window
 from gapscope_backend.store.database import Database, connect, migration_config, open_database, sqlite_url
 from gapscope_backend.store.models import Entity, Incident, IngestHot, Pin
-from gapscope_backend.store.retention import INCIDENT_NS, delete_old
+from gapscope_backend.store.retention import INCIDENT_NS, Retention, delete_old
 from tests.backend.batches import SECOND
 from tests.incidents.story import START, Story, at, batches
 from tests.incidents.watching import Watching
@@ -35,7 +35,7 @@ async def spans(database: Database) -> list[tuple[float, float]]:
 async def forget(watching: Watching, age_ns: int) -> None:
     """Retention runs when everything so far is ``age_ns`` old."""
     now_ns = watching.clock() + age_ns
-    await delete_old(watching.database, now_ns - 48 * HOUR, now_ns)
+    await delete_old(watching.database, Retention(), now_ns)
 
 
 async def test_an_incident_and_five_minutes_around_it_stay_whole(watching: Watching) -> None:

@@ -27,7 +27,7 @@ RECORDINGS = [DEMO, *sorted(path for path in CASES.glob("*") if path.is_dir())]
 async def serving(data: Path) -> AsyncIterator[str]:
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
-    config = ServerConfig(data_dir=data, port=0, retention_hours=1_000_000.0)
+    config = ServerConfig(data_dir=data, port=0)
     server = asyncio.create_task(run_server(config, address.set_result, stop))
     try:
         yield await address

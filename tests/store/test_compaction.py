@@ -13,6 +13,7 @@ from sqlalchemy import select
 from gapscope_agent.derive.table import DerivedGroup
 from gapscope_agent.wire import Batch, WireFrame, encode_groups
 from gapscope_backend.store import compaction
+from gapscope_backend.store.chunk_rows import load_chunks
 from gapscope_backend.store.compaction import Due, compact, due_slots
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Chunk, DeviceMinute, IngestHot, IngestRun, Stack, StackChunk
@@ -156,7 +157,7 @@ async def test_what_arrives_while_a_slot_is_compacted_stays(
     made = list(batches(maker, 90))
     await store(database, *made[:-1], now_ns=RECEIVED)
     host_id = await host_id_of(database)
-    load = compaction.load_chunks
+    load = load_chunks
 
     async def slow(*given: object) -> object:
         await store(database, made[-1], now_ns=LATER)
@@ -176,7 +177,7 @@ async def test_a_chunk_that_changed_meanwhile_is_not_overwritten(
     await compact_all(database, LATER)
     await store(database, *made[6:], now_ns=LATER)
     host_id = await host_id_of(database)
-    load = compaction.load_chunks
+    load = load_chunks
 
     async def overtaken(*given: object) -> object:
         found = await load(*given)  # type: ignore[arg-type]

@@ -24,7 +24,6 @@ class ServerConfig:
     host: str = "127.0.0.1"
     port: int = 0
     database_url: str | None = None
-    retention_hours: float = 48.0
     gap_threshold: float = GAP_THRESHOLD_RATIO
     allowed_hosts: tuple[str, ...] = ()
     static_dir: Path | None = None
@@ -43,8 +42,6 @@ class ServerConfig:
             )
         if not 0 <= self.port <= 65535:
             raise ConfigurationError(f"port {self.port}: give one from 1 to 65535, or 0 for a free one")
-        if not self.retention_hours > 0:
-            raise ConfigurationError(f"retention of {self.retention_hours} hours: must be more than 0")
         if not 0 < self.gap_threshold < 1:
             raise ConfigurationError(f"gap threshold {self.gap_threshold}: must lie between 0 and 1")
 

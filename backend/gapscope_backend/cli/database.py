@@ -23,6 +23,9 @@ class ServerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     listen: str | None = None
     port: int | None = None
     retention_hours: float | None = None
+    retention_10s_days: float | None = None
+    retention_5min_days: float | None = None
+    retention_minutes_days: float | None = None
     role: str | None = None
 
 

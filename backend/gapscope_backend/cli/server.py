@@ -13,15 +13,30 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gapscope_backend.cli.arguments import add_data_option
 from gapscope_backend.cli.children import Child, run_together
 from gapscope_backend.cli.database import DATABASE, add_database_options, chosen_database, read_server_file
 from gapscope_backend.cli.folder import DEFAULT_PORT, locked, worker_name
 
+if TYPE_CHECKING:
+    from gapscope_backend.store.retention import Retention
+
 ROLES = ("all", "api", "worker")
-DEFAULTS = {"role": "all", "port": DEFAULT_PORT, "listen": "127.0.0.1", "retention_hours": 48.0}
+KEPT = {
+    "retention_hours": (48.0, "samples and stacks as they were taken are deleted at this age"),
+    "retention_10s_days": (30.0, "age at which figures of 10 s are deleted"),
+    "retention_5min_days": (365.0, "age at which figures of 5 min are deleted"),
+    "retention_minutes_days": (90.0, "age at which minutes of GPUs and events are deleted"),
+}
+"""Options that say how long data is kept: their defaults and what they mean."""
+DEFAULTS = {
+    "role": "all",
+    "port": DEFAULT_PORT,
+    "listen": "127.0.0.1",
+    **{name: kept for name, (kept, _) in KEPT.items()},
+}
 
 
 def add_parser(commands: Any) -> None:
@@ -34,7 +49,12 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--port", type=int, help=f"port to listen on (default: {DEFAULT_PORT})")
     parser.add_argument("--listen", metavar="ADDRESS", help="loopback address (default: 127.0.0.1)")
-    parser.add_argument("--retention-hours", type=float, help="age at which raw data is deleted (default: 48)")
+    for name, (kept, about) in KEPT.items():
+        parser.add_argument(_option(name), type=float, help=f"{about} (default: {kept:g})")
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def _fill_in(arguments: argparse.Namespace) -> None:
@@ -55,7 +75,8 @@ async def _until_stopped(work: Callable[[asyncio.Event], Coroutine[Any, Any, int
 
 
 def _roles(arguments: argparse.Namespace) -> list[Child]:
-    words = ("server", "--data", str(arguments.data), "--retention-hours", str(arguments.retention_hours))
+    kept = [word for name in KEPT for word in (_option(name), str(getattr(arguments, name)))]
+    words = ("server", "--data", str(arguments.data), *kept)
     listening = ("--port", str(arguments.port), "--listen", arguments.listen)
     environment = {DATABASE: arguments.database} if arguments.database else {}
     return [
@@ -76,7 +97,6 @@ def _serve_api(arguments: argparse.Namespace) -> int:
         host=arguments.listen,
         port=arguments.port,
         database_url=arguments.database,
-        retention_hours=arguments.retention_hours,
     )
 
     async def serve(stop: asyncio.Event) -> int:
@@ -97,18 +117,28 @@ def _work(arguments: argparse.Namespace) -> int:
     from gapscope_backend.services.jobs import run_worker
 
     url = arguments.database or database_url(arguments.data)
+    retention = _retention(arguments)
     with worker_name(arguments.data) as name:
 
         async def work(stop: asyncio.Event) -> int:
-            await run_worker(url, arguments.retention_hours, name, stop)
+            await run_worker(url, retention, name, stop)
             return 0
 
         return asyncio.run(_until_stopped(work))
 
 
+def _retention(arguments: argparse.Namespace) -> Retention:
+    from gapscope_backend.store.retention import Retention
+
+    retention = Retention(*(getattr(arguments, name) for name in KEPT))
+    retention.check()
+    return retention
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run until SIGINT or SIGTERM."""
     _fill_in(arguments)
+    _retention(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     arguments.data.mkdir(parents=True, exist_ok=True, mode=0o700)

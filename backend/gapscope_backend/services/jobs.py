@@ -16,7 +16,7 @@ from gapscope_backend.store.compaction import SETTLE_NS, due_slots
 from gapscope_backend.store.compaction import compact as compact_slot
 from gapscope_backend.store.database import open_database
 from gapscope_backend.store.merging import merge_tiers
-from gapscope_backend.store.retention import delete_old
+from gapscope_backend.store.retention import Retention, delete_old
 from gapscope_backend.store.tiers import SECOND_NS, SLOT_NS
 from gapscope_backend.store.work import Lease, LeaseLostError, hold_lease
 
@@ -27,8 +27,7 @@ SPREAD_STEP_NS = 37 * SECOND_NS
 
 async def forget(tools: Tools, _lease: Lease) -> None:
     """Delete what is older than the retention."""
-    now_ns = tools.clock()
-    await delete_old(tools.database, now_ns - round(tools.retention_hours * 3600e9), now_ns)
+    await delete_old(tools.database, tools.retention, tools.clock())
 
 
 async def compact(tools: Tools, lease: Lease) -> float:
@@ -70,11 +69,11 @@ JOBS = (
 )
 
 
-async def run_worker(url: str, retention_hours: float, name: str, stop: asyncio.Event) -> None:
+async def run_worker(url: str, retention: Retention, name: str, stop: asyncio.Event) -> None:
     """Work on the database at ``url`` until ``stop`` is set. Raises StoreError where it cannot be opened."""
     database = await open_database(url)
     try:
-        tools = Tools(database, time.time_ns, time.monotonic, diagnose, retention_hours)
+        tools = Tools(database, time.time_ns, time.monotonic, diagnose, retention)
         await Worker(tools, JOBS, name).run(stop)
     finally:
         await database.close()

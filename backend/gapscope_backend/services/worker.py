@@ -16,6 +16,7 @@ from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.services.background import end, repeat
 from gapscope_backend.store.database import Database
+from gapscope_backend.store.retention import Retention
 from gapscope_backend.store.work import (
     Lease,
     LeaseLostError,
@@ -46,7 +47,7 @@ class Tools:
     clock: Callable[[], int]
     monotonic: Callable[[], float]
     analyse: Callable[[Window], Verdict]
-    retention_hours: float
+    retention: Retention
 
 
 @dataclass(frozen=True)

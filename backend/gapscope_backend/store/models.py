@@ -315,13 +315,19 @@ class IngestRun(Base):
 
 
 class Stack(Base):
-    """A Python stack, kept once a host: deflated msgpack of its frames, innermost first. The id follows from them."""
+    """A Python stack, kept once a host: deflated msgpack of its frames, innermost first. The id follows from them.
+
+    ``seen_ns`` is when a sample of it was last received.
+    """
 
     __tablename__ = "stack"
 
     host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     frames: Mapped[bytes] = mapped_column(LargeBinary)
+    seen_ns: Mapped[int]
+
+    __table_args__ = (Index(None, "host_id", "seen_ns"),)
 
 
 class StackChunk(Base):

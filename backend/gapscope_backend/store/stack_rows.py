@@ -77,9 +77,12 @@ def renew_stacks(
 
 async def write_stacks(session: AsyncSession, dialect: str, host_id: int, chunks: Sequence[EncodedStacks]) -> bool:
     """Add or replace chunks; False, with the transaction of no use any more, where one is not as it was read."""
-    for number, frames in {number: frames for chunk in chunks for number, frames in chunk.stacks.items()}.items():
-        row = {"host_id": host_id, "id": number, "frames": frames}
-        await session.execute(insert(dialect, Stack).values(row).on_conflict_do_nothing())
+    for chunk in chunks:
+        for number, frames in chunk.stacks.items():
+            seen = {"seen_ns": chunk.content.received_ns}
+            row = {"host_id": host_id, "id": number, "frames": frames, **seen}
+            statement = insert(dialect, Stack).values(row)
+            await session.execute(statement.on_conflict_do_update(index_elements=["host_id", "id"], set_=seen))
     for chunk in chunks:
         if not await _write(session, dialect, host_id, chunk):
             return False

@@ -86,9 +86,11 @@ def _create_stacks() -> None:
         sa.Column("host_id", sa.Integer(), nullable=False),
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("frames", sa.LargeBinary(), nullable=False),
+        sa.Column("seen_ns", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["host_id"], ["host.id"], name="fk_stack_host_id"),
         sa.PrimaryKeyConstraint("host_id", "id", name="pk_stack"),
     )
+    op.create_index("ix_stack_host_id_seen_ns", "stack", ["host_id", "seen_ns"], unique=False)
     op.create_table(
         "stack_chunk",
         sa.Column("host_id", sa.Integer(), nullable=False),
