@@ -16,7 +16,7 @@ from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.services.diagnosis import Diagnosis
-from gapscope_backend.services.incidents import Incidents
+from gapscope_backend.services.incidents import Fence, Incidents, no_fence
 from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.services.rolling import Rolling
 from gapscope_backend.store.database import Database
@@ -38,6 +38,7 @@ class Watching:
     clock: Clock
     analyse: Callable[[Window], Verdict] = diagnose
     verdicts: int = 0
+    fence: Fence = no_fence
     rolling: Rolling = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,8 +47,8 @@ class Watching:
     def restart(self) -> None:
         """A new server on the same database: all that was in memory is gone."""
         diagnosis = Diagnosis(self.database, self._counted)
-        incidents = Incidents(self.database, diagnosis, self.clock)
-        self.rolling = Rolling(self.database, diagnosis, incidents, self.clock, self.clock.monotonic)
+        incidents = Incidents(self.database, diagnosis, self.clock, self.fence)
+        self.rolling = Rolling(self.database, diagnosis, incidents, self.clock, self.clock.monotonic, fence=self.fence)
 
     def _counted(self, window: Window) -> Verdict:
         self.verdicts += 1

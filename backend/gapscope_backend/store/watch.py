@@ -10,7 +10,8 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_backend.store.database import Database
-from gapscope_backend.store.models import HostVerdict, HostWatch, IngestHot
+from gapscope_backend.store.models import Chunk, HostVerdict, HostWatch, IngestHot
+from gapscope_backend.store.tiers import LONGEST_NS, RAW
 from gapscope_backend.store.upsert import insert
 
 _KEYS_AT_ONCE = 500  # below SQLite's limit of bound parameters
@@ -44,11 +45,14 @@ async def arrivals_since(database: Database, received_ns: int) -> list[Arrival]:
 
 
 async def next_data_ns(database: Database, host_id: int, after_ns: int) -> int | None:
-    """Start of the first batch of a host that reaches beyond a moment."""
-    query = select(func.min(IngestHot.t0_ns)).where(IngestHot.host_id == host_id, IngestHot.t1_ns > after_ns)
+    """Start of the first data of a host that reaches beyond a moment, in a batch or in a raw chunk."""
+    hot = select(func.min(IngestHot.t0_ns)).where(IngestHot.host_id == host_id, IngestHot.t1_ns > after_ns)
+    raw = select(func.min(Chunk.t0_ns)).where(
+        Chunk.host_id == host_id, Chunk.tier == RAW, Chunk.t0_ns > after_ns - LONGEST_NS, Chunk.t1_ns > after_ns
+    )
     async with database.read() as session:
-        found: int | None = await session.scalar(query)
-    return found
+        found = (await session.scalar(hot), await session.scalar(raw))
+    return min((start_ns for start_ns in found if start_ns is not None), default=None)
 
 
 async def read_watches(database: Database) -> list[HostWatch]:
