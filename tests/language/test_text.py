@@ -64,6 +64,11 @@ def test_a_field_without_a_value_is_an_error() -> None:
         Text("the {name}, {other}", other=1)
 
 
+def test_a_stored_template_reaches_no_attributes() -> None:
+    with pytest.raises(KeyError):
+        read_message({"text": "{name.__class__}", "values": {"name": "x"}})
+
+
 def test_copies_keep_the_message() -> None:
     for other in (copy.deepcopy(TOLD), copy.copy(TOLD), pickle.loads(pickle.dumps(TOLD))):
         assert other.render("zh-Hans") == CHINESE

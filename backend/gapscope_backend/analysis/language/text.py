@@ -27,6 +27,9 @@ class _Formatter(string.Formatter):
     """The format language of ``str.format``, and three more: ``{x!u}`` and ``{x!l}`` make the first letter large or
     small, and the format of a sequence is what stands between its parts (``{parts:, }``)."""
 
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        return kwargs[field_name], field_name  # names alone: what was stored must not reach into objects
+
     def convert_field(self, value: Any, conversion: Any) -> Any:
         if conversion in ("u", "l"):
             first = value[:1].upper() if conversion == "u" else value[:1].lower()
