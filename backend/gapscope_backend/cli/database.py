@@ -14,6 +14,7 @@ from gapscope_backend.cli.errors import UsageError
 from gapscope_backend.cli.folder import existing
 
 DATABASE = "GAPSCOPE_DATABASE"
+ROLES = ("all", "api", "worker")
 
 
 class ServerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,6 +28,10 @@ class ServerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention_5min_days: float | None = None
     retention_minutes_days: float | None = None
     role: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.role is not None and self.role not in ROLES:
+            raise UsageError(f"[server] role = {self.role!r}: want one of {', '.join(ROLES)}")
 
 
 KEYS = ServerFile.__struct_fields__
@@ -49,14 +54,14 @@ def read_server_file(path: Path | None) -> ServerFile:
         return ServerFile()
     try:
         table: Any = msgspec.toml.decode(path.read_bytes()).get("server", {})
-        for key in table:
+        for key in dict(table):
             if key not in KEYS:
                 nearest = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.5) or [", ".join(KEYS)]
                 raise UsageError(f"{path}: [server] {key}: there is no such setting; known is {nearest[0]}")
         return msgspec.convert(table, ServerFile)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    except (msgspec.DecodeError, AttributeError) as error:
+    except (msgspec.DecodeError, TypeError) as error:
         raise UsageError(f"{path}: {error}") from error
 
 

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from gapscope_backend.cli.arguments import add_data_option
 from gapscope_backend.cli.children import Child, run_together
-from gapscope_backend.cli.database import DATABASE, add_database_options, chosen_database, read_server_file
+from gapscope_backend.cli.database import DATABASE, ROLES, add_database_options, chosen_database, read_server_file
 from gapscope_backend.cli.folder import DEFAULT_PORT, locked, worker_name
 
 if TYPE_CHECKING:
     from gapscope_backend.store.retention import Retention
 
-ROLES = ("all", "api", "worker")
 KEPT = {
     "retention_hours": (48.0, "samples and stacks as they were taken are deleted at this age"),
     "retention_10s_days": (30.0, "age at which figures of 10 s are deleted"),
