@@ -11,6 +11,7 @@ from gapscope_backend.services.worker import Tools, Worker
 from gapscope_backend.store.compaction import compact, due_slots
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Incident
+from gapscope_backend.store.retention import Retention
 from gapscope_backend.store.watch import read_watches
 from gapscope_backend.store.work import LeaseLostError, add_work, claim_work, hold_lease, list_work
 from tests.backend.batches import SECOND, Clock
@@ -83,7 +84,7 @@ async def test_the_jobs_of_a_worker_watch_and_give_back(database: Database) -> N
     for batch in batches((30.0, WELL), (40.0, BAD), (40.0, WELL)):
         await told.store(batch)
     clock = told.clock
-    worker = Worker(Tools(database, clock, clock.monotonic, Story(), 48.0), JOBS, "a")
+    worker = Worker(Tools(database, clock, clock.monotonic, Story(), Retention()), JOBS, "a")
     await worker.claim()
     await worker.settle()
     held = {row.kind: row.claimed_by for row in await list_work(database) if row.host_id == 0}

@@ -40,7 +40,7 @@ class Process:
     async def address(self, number: int = 1) -> str:
         """The address that it told for the ``number``-th time."""
         await until(lambda: len(re.findall(r"listening on (\S+)", self.said())) >= number, self.said)
-        return re.findall(r"listening on (\S+)", self.said())[number - 1]
+        return str(re.findall(r"listening on (\S+)", self.said())[number - 1])
 
     def mark(self) -> str:
         """What its name as a worker ends with."""
