@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -140,6 +141,7 @@ def _check_columns(group: Group) -> None:
             raise WireError(f"group {group.entities[0]}: no metric {name[:80]!r} of its kind in the catalogue")
 
 
+@lru_cache(maxsize=65536)
 def _kind(key: str) -> str:
     """Kind of an entity key: the part before the colon; WireError when no such kind of entity exists."""
     kind, colon, rest = key.partition(":")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import func, select
 
 from gapscope_backend.store.database import Database
-from gapscope_backend.store.latest import Latest, decode_latest
+from gapscope_backend.store.latest import Latest, decode_latest, points_of
 from gapscope_backend.store.models import Entity, Event, Host, HostLatest
 
 _NAMES = 1000
@@ -62,4 +62,4 @@ async def read_latest(database: Database, host_id: int) -> tuple[int, Latest]:
     """Time of the newest batch and the newest value of each series; (0, {}) before the first batch."""
     async with database.read() as session:
         row = await session.get(HostLatest, host_id)
-    return (row.t_ns, decode_latest(row.latest)) if row else (0, {})
+    return (row.t_ns, points_of(decode_latest(row.latest))) if row else (0, {})

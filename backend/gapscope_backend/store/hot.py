@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_agent.wire import Batch
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.entities import store_entities
-from gapscope_backend.store.ingest_runs import is_compacted
-from gapscope_backend.store.latest import Latest, decode_latest, encode_latest, merge_latest
+from gapscope_backend.store.ingest_runs import Key, compacted_of
+from gapscope_backend.store.latest import LatestGroup, decode_latest, encode_latest, merge_latest
 from gapscope_backend.store.models import Event, Host, HostLatest, IngestHot
 from gapscope_backend.store.upsert import insert
 
@@ -35,7 +36,7 @@ class CheckedBatch:
     batch: Batch
     encoding: str
     payload: bytes
-    latest: Latest
+    latest: list[LatestGroup]
     facts_digest: bytes
     received_ns: int
 
@@ -61,14 +62,23 @@ def unpack(encoding: str, payload: bytes) -> bytes:
 async def store_batches(database: Database, batches: Sequence[CheckedBatch]) -> list[bool]:
     """Store batches in one transaction, all or none; False for each that was there before.
 
-    Many hosts' batches in one transaction cost one wait for the disk. Hosts are locked in the order of their names, so
-    that two writers never wait for each other.
+    Many hosts' batches in one transaction cost one wait for the disk and a few statements. Hosts are locked in the
+    order of their names, so that two writers never wait for each other.
     """
-    stored = [False] * len(batches)
     async with database.write() as session:
-        for at in sorted(range(len(batches)), key=lambda at: batches[at].batch.host):
-            stored[at] = await _store(session, database.dialect, batches[at])
-    return stored
+        hosts = await _host_rows(session, database.dialect, batches)
+        for checked in batches:
+            host = hosts[checked.batch.host]
+            host.last_seen_ns = max(host.last_seen_ns, checked.received_ns)
+        fresh = await _add_hot(session, database.dialect, hosts, batches)
+        stored = [batches[at] for at in sorted(fresh)]
+        for checked in stored:
+            host = hosts[checked.batch.host]
+            await _store_facts(session, host, checked)
+            _renew_host(host, checked.batch)
+            _store_events(session, host.id, checked)
+        await _store_latest(session, hosts, stored)
+    return [at in fresh for at in range(len(batches))]
 
 
 async def lock_host(session: AsyncSession, host_id: int) -> None:
@@ -76,31 +86,37 @@ async def lock_host(session: AsyncSession, host_id: int) -> None:
     await session.execute(select(Host.id).where(Host.id == host_id).with_for_update(key_share=True))
 
 
-async def _store(session: AsyncSession, dialect: str, checked: CheckedBatch) -> bool:
-    batch, now_ns = checked.batch, checked.received_ns
-    host = await _host_row(session, dialect, batch, now_ns)
-    host.last_seen_ns = max(host.last_seen_ns, now_ns)
-    if await is_compacted(session, host.id, batch.run_id, batch.sequence):
-        return False
-    row = {
-        "host_id": host.id,
-        "run_id": batch.run_id,
-        "sequence": batch.sequence,
-        "t0_ns": batch.start_ns,
-        "t1_ns": batch.end_ns,
-        "received_ns": now_ns,
+async def _add_hot(
+    session: AsyncSession, dialect: str, hosts: Mapping[str, Host], batches: Sequence[CheckedBatch]
+) -> set[int]:
+    """Add the rows of batches; the places of those that were not there, neither as rows nor in chunks."""
+    keys = [(hosts[one.batch.host].id, one.batch.run_id, one.batch.sequence) for one in batches]
+    compacted = await compacted_of(session, keys)
+    first: dict[Key, int] = {}
+    for at, key in enumerate(keys):
+        if key not in compacted:
+            first.setdefault(key, at)
+    rows = [_row(key, batches[at]) for key, at in first.items()]
+    if not rows:
+        return set()
+    table = cast("Table", IngestHot.__table__)
+    columns = (table.c.host_id, table.c.run_id, table.c.sequence)
+    statement = insert(dialect, table).on_conflict_do_nothing().returning(*columns)
+    return {first[tuple(row)] for row in await session.execute(statement, rows)}
+
+
+def _row(key: Key, checked: CheckedBatch) -> dict[str, Any]:
+    host_id, run_id, sequence = key
+    return {
+        "host_id": host_id,
+        "run_id": run_id,
+        "sequence": sequence,
+        "t0_ns": checked.batch.start_ns,
+        "t1_ns": checked.batch.end_ns,
+        "received_ns": checked.received_ns,
         "encoding": checked.encoding,
         "payload": checked.payload,
     }
-    statement = insert(dialect, IngestHot).values(row).on_conflict_do_nothing()
-    added = await session.execute(statement.returning(IngestHot.sequence))
-    if added.first() is None:
-        return False
-    await _store_facts(session, host, checked)
-    _renew_host(host, batch)
-    await _store_events(session, host.id, batch, now_ns)
-    await _store_latest(session, host.id, checked)
-    return True
 
 
 async def _store_facts(session: AsyncSession, host: Host, checked: CheckedBatch) -> None:
@@ -115,26 +131,32 @@ async def _store_facts(session: AsyncSession, host: Host, checked: CheckedBatch)
         host.facts_digest, host.facts_until_ns = checked.facts_digest, batch.end_ns + FACTS_NS
 
 
-async def _host_row(session: AsyncSession, dialect: str, batch: Batch, now_ns: int) -> Host:
-    """The host's row, made where there is none, and locked: batches of one host are stored one after the other."""
-    query = select(Host).where(Host.name == batch.host).with_for_update(key_share=True)
-    host: Host | None = await session.scalar(query)
-    if host is not None:
-        return host
-    new = insert(dialect, Host).values(
-        name=batch.host,
-        recorded=batch.recorded,
-        agent_version=batch.agent_version,
-        labels={},
-        accounting={},
-        has_stacks=False,
-        first_seen_ns=now_ns,
-        last_seen_ns=now_ns,
-        first_data_ns=batch.start_ns,
-        last_data_ns=batch.end_ns,
-    )
-    await session.execute(new.on_conflict_do_nothing(index_elements=["name"]))
-    return (await session.scalars(query)).one()
+async def _host_rows(session: AsyncSession, dialect: str, batches: Sequence[CheckedBatch]) -> dict[str, Host]:
+    """The hosts' rows, made where there are none, and locked: batches of one host are stored one after the other."""
+    firsts = {checked.batch.host: checked for checked in reversed(batches)}
+    query = select(Host).where(Host.name.in_(firsts)).order_by(Host.name).with_for_update(key_share=True)
+    found = {host.name: host for host in await session.scalars(query)}
+    unknown = [_new_host(firsts[name]) for name in sorted(firsts.keys() - found.keys())]
+    if unknown:
+        await session.execute(insert(dialect, Host).on_conflict_do_nothing(index_elements=["name"]), unknown)
+        found = {host.name: host for host in await session.scalars(query)}
+    return found
+
+
+def _new_host(checked: CheckedBatch) -> dict[str, Any]:
+    batch = checked.batch
+    return {
+        "name": batch.host,
+        "recorded": batch.recorded,
+        "agent_version": batch.agent_version,
+        "labels": {},
+        "accounting": {},
+        "has_stacks": False,
+        "first_seen_ns": checked.received_ns,
+        "last_seen_ns": checked.received_ns,
+        "first_data_ns": batch.start_ns,
+        "last_data_ns": batch.end_ns,
+    }
 
 
 def _renew_host(host: Host, batch: Batch) -> None:
@@ -149,28 +171,32 @@ def _renew_host(host: Host, batch: Batch) -> None:
     host.has_stacks = host.has_stacks or bool(batch.samples)
 
 
-async def _store_events(session: AsyncSession, host_id: int, batch: Batch, now_ns: int) -> None:
+def _store_events(session: AsyncSession, host_id: int, checked: CheckedBatch) -> None:
     session.add_all(
         Event(
             host_id=host_id,
-            run_id=batch.run_id,
-            sequence=batch.sequence,
+            run_id=checked.batch.run_id,
+            sequence=checked.batch.sequence,
             position=position,
             t_ns=event.t,
-            received_ns=now_ns,
+            received_ns=checked.received_ns,
             kind=event.kind,
             text=event.text,
             entity=event.entity,
         )
-        for position, event in enumerate(batch.events)
+        for position, event in enumerate(checked.batch.events)
     )
 
 
-async def _store_latest(session: AsyncSession, host_id: int, checked: CheckedBatch) -> None:
-    row = await session.get(HostLatest, host_id)
-    if row is None:
-        session.add(HostLatest(host_id=host_id, t_ns=checked.batch.end_ns, latest=encode_latest(checked.latest)))
-        return
-    merged = merge_latest(decode_latest(row.latest), checked.latest)
-    row.latest = encode_latest(merged)
-    row.t_ns = max(row.t_ns, checked.batch.end_ns)
+async def _store_latest(session: AsyncSession, hosts: Mapping[str, Host], stored: Sequence[CheckedBatch]) -> None:
+    ids = {hosts[checked.batch.host].id for checked in stored}
+    rows = {row.host_id: row for row in await session.scalars(select(HostLatest).where(HostLatest.host_id.in_(ids)))}
+    for checked in stored:
+        host_id, end_ns = hosts[checked.batch.host].id, checked.batch.end_ns
+        row = rows.get(host_id)
+        if row is None:
+            rows[host_id] = HostLatest(host_id=host_id, t_ns=end_ns, latest=encode_latest(checked.latest))
+            session.add(rows[host_id])
+            continue
+        row.latest = encode_latest(merge_latest(decode_latest(row.latest), checked.latest))
+        row.t_ns = max(row.t_ns, end_ns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import select
+from sqlalchemy import select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_backend.store.models import IngestRun
@@ -12,6 +12,8 @@ from gapscope_backend.store.upsert import insert
 
 Range = list[int]
 """First and last number, both inside."""
+Key = tuple[int, str, int]
+"""A batch: host, run, number."""
 
 
 def with_numbers(ranges: Sequence[Range], numbers: Iterable[int]) -> list[Range]:
@@ -30,12 +32,12 @@ def holds(ranges: Sequence[Range], number: int) -> bool:
     return any(first <= number <= last for first, last in ranges)
 
 
-async def is_compacted(session: AsyncSession, host_id: int, run_id: str, sequence: int) -> bool:
-    """Whether a batch went into chunks. Asked and answered under the lock of the host."""
-    ranges = await session.scalar(
-        select(IngestRun.ranges).where(IngestRun.host_id == host_id, IngestRun.run_id == run_id)
-    )
-    return holds(ranges or [], sequence)
+async def compacted_of(session: AsyncSession, keys: Sequence[Key]) -> set[Key]:
+    """Which of these batches went into chunks. Asked and answered under the lock of their hosts."""
+    runs = {(host_id, run_id) for host_id, run_id, _ in keys}
+    query = select(IngestRun).where(tuple_(IngestRun.host_id, IngestRun.run_id).in_(runs))
+    ranges = {(row.host_id, row.run_id): row.ranges for row in await session.scalars(query)}
+    return {key for key in keys if holds(ranges.get(key[:2], ()), key[2])}
 
 
 async def add_to_runs(
