@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
@@ -50,6 +51,8 @@ class HelperAccess:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._own = threading.local()
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
 
     def answer(self, request: Request) -> Answer:
         """The helper's answer; a connection that was lost is made anew once."""
@@ -77,15 +80,22 @@ class HelperAccess:
         return answer.reason if isinstance(answer, Refused) else None
 
     def stop(self) -> None:
-        """Nothing to do: the helper ends its looks itself, in seconds."""
+        """Close all connections; looks that run end in the helper by themselves, in seconds."""
+        with self._lock:
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+                connection.close()
+            self._open.clear()
 
     def _ask(self, request: Request) -> Answer:
         connection: socket.socket | None = getattr(self._own, "connection", None)
         if connection is None:
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection = self._own.connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            with self._lock:
+                self._open.add(connection)
             connection.settimeout(ANSWER_SECONDS)
             connection.connect(str(self._path))
-            self._own.connection = connection
         connection.settimeout(ANSWER_SECONDS + (request.seconds if isinstance(request, Trace) else 0.0))
         send(connection, encode_message(request), MAX_REQUEST_BYTES)
         data = receive(connection, MAX_ANSWER_BYTES)
@@ -97,4 +107,6 @@ class HelperAccess:
         connection: socket.socket | None = getattr(self._own, "connection", None)
         self._own.connection = None
         if connection is not None:
+            with self._lock:
+                self._open.discard(connection)
             connection.close()

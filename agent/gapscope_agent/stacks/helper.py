@@ -47,14 +47,15 @@ class Helper:
 
     def listen(self) -> None:
         """Bind the socket; others than the allowed users are refused at the door, so anyone may knock."""
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             if self._path.exists() and stat.S_ISSOCK(self._path.stat().st_mode):
                 self._path.unlink()
-            listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             listening.bind(str(self._path))
             self._path.chmod(0o666)
             listening.listen(MAX_CONNECTIONS)
         except OSError as error:
+            listening.close()
             raise HelperError(f"{self._path}: cannot listen ({error.strerror or error})") from error
         self._listening = listening
 

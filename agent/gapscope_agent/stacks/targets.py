@@ -15,6 +15,8 @@ from gapscope_agent.stacks.peers import peers, unix_socket_pairs
 
 MAX_TARGETS = 16
 MAX_CANDIDATES = 256
+BOOKKEEPER = "from multiprocessing.resource_tracker"
+"""Of multiprocessing: it waits for the end of its parent and feeds nobody."""
 PEERS_EVERY_NS = 30_000_000_000
 
 
@@ -66,5 +68,8 @@ class Targets:
         with contextlib.suppress(OSError):
             names.append(os.readlink(self._proc / str(pid) / "exe"))
         with contextlib.suppress(OSError):
-            names += parse_command(read_bytes(self._proc / str(pid) / "cmdline"))[:1]
+            words = parse_command(read_bytes(self._proc / str(pid) / "cmdline"))
+            names += words[:1]
+            if any(word.startswith(BOOKKEEPER) for word in words):
+                return False
         return any("python" in name.rpartition("/")[2] for name in names)
