@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import select, tuple_, update
+from sqlalchemy import Table, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_agent.catalog import BY_NAME
@@ -106,31 +107,42 @@ async def load_chunks(database: Database, host_id: int, keys: Sequence[ChunkKey]
 async def write_chunks(session: AsyncSession, dialect: str, host_id: int, chunks: Sequence[Encoded]) -> bool:
     """Add or replace chunks; False, with the transaction of no use any more, where one is not as it was read."""
     await _store_sets(session, dialect, {chunk.metrics for chunk in chunks})
-    for chunk in chunks:
-        key = chunk.key
-        where = {"host_id": host_id, "tier": key.tier, "t0_ns": key.t0_ns, "t1_ns": key.t1_ns, "group_id": key.group}
-        values = {
-            "received_ns": chunk.received_ns,
-            "revision": chunk.revision + 1,
-            "samples": chunk.samples,
-            "codec": CODEC,
-            "metric_set_id": chunk.metrics.id,
-            "data": chunk.data,
-        }
-        if chunk.revision:
-            query = update(Chunk).filter_by(**where, revision=chunk.revision).values(values).returning(Chunk.revision)
-        else:
-            query = insert(dialect, Chunk).values(**where, **values).on_conflict_do_nothing().returning(Chunk.revision)
-        done = await session.execute(query, execution_options={"synchronize_session": False})
-        if done.first() is None:
+    new = [{**_where(host_id, chunk), **_values(chunk)} for chunk in chunks if not chunk.revision]
+    if new:
+        table = cast("Table", Chunk.__table__)
+        statement = insert(dialect, table).on_conflict_do_nothing().returning(table.c.t0_ns)
+        if len((await session.execute(statement, new)).all()) < len(new):
             return False
+    for chunk in chunks:
+        if chunk.revision:
+            known = update(Chunk).filter_by(**_where(host_id, chunk), revision=chunk.revision)
+            changed = known.values(_values(chunk)).returning(Chunk.revision)
+            done = await session.execute(changed, execution_options={"synchronize_session": False})
+            if done.first() is None:
+                return False
     return True
 
 
+def _where(host_id: int, chunk: Encoded) -> dict[str, Any]:
+    key = chunk.key
+    return {"host_id": host_id, "tier": key.tier, "t0_ns": key.t0_ns, "t1_ns": key.t1_ns, "group_id": key.group}
+
+
+def _values(chunk: Encoded) -> dict[str, Any]:
+    return {
+        "received_ns": chunk.received_ns,
+        "revision": chunk.revision + 1,
+        "samples": chunk.samples,
+        "codec": CODEC,
+        "metric_set_id": chunk.metrics.id,
+        "data": chunk.data,
+    }
+
+
 async def _store_sets(session: AsyncSession, dialect: str, sets: Iterable[MetricSet]) -> None:
-    for one in sets:
-        row = {"id": one.id, "names": list(one.names), "quanta": list(one.quanta)}
-        await session.execute(insert(dialect, MetricSetRow).values(row).on_conflict_do_nothing())
+    rows = [{"id": one.id, "names": list(one.names), "quanta": list(one.quanta)} for one in sets]
+    if rows:
+        await session.execute(insert(dialect, MetricSetRow).on_conflict_do_nothing(), rows)
 
 
 def _block_today(block: Block, metrics: MetricSet) -> Block:

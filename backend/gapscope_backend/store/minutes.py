@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_agent.catalog import BY_NAME
@@ -63,15 +63,26 @@ def minutes_of(blocks: Iterable[Block]) -> Minutes:
 
 async def store_minutes(session: AsyncSession, dialect: str, host_id: int, minutes: Minutes, received_ns: int) -> None:
     """Add minutes to those that are there: samples that came in parts are weighed by their number."""
-    for (device, minute_ns), fresh in minutes.items():
-        key = {"host_id": host_id, "device": device, "minute_ns": minute_ns}
-        row = await session.scalar(select(DeviceMinute).filter_by(**key))
-        values = merged(_values(row), fresh) if row else fresh
-        values = {**dict.fromkeys(MEASURES), "samples": 0, **values, "received_ns": received_ns}
-        statement = insert(dialect, DeviceMinute).values(**key, **values)
-        await session.execute(
-            statement.on_conflict_do_update(index_elements=["host_id", "device", "minute_ns"], set_=values)
-        )
+    if not minutes:
+        return
+    key = tuple_(DeviceMinute.device, DeviceMinute.minute_ns)
+    old = select(DeviceMinute).where(DeviceMinute.host_id == host_id, key.in_(list(minutes)))
+    known = {(row.device, row.minute_ns): _values(row) for row in await session.scalars(old)}
+    rows = [
+        {
+            **dict.fromkeys(MEASURES),
+            **(merged(known[place], fresh) if place in known else {"samples": 0, **fresh}),
+            "host_id": host_id,
+            "device": place[0],
+            "minute_ns": place[1],
+            "received_ns": received_ns,
+        }
+        for place, fresh in minutes.items()
+    ]
+    statement = insert(dialect, DeviceMinute)
+    renewed = {name: statement.excluded[name] for name in ("samples", "received_ns", *MEASURES)}
+    keys = ["host_id", "device", "minute_ns"]
+    await session.execute(statement.on_conflict_do_update(index_elements=keys, set_=renewed), rows)
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

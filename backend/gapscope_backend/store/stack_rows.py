@@ -77,12 +77,16 @@ def renew_stacks(
 
 async def write_stacks(session: AsyncSession, dialect: str, host_id: int, chunks: Sequence[EncodedStacks]) -> bool:
     """Add or replace chunks; False, with the transaction of no use any more, where one is not as it was read."""
-    for chunk in chunks:
-        for number, frames in chunk.stacks.items():
-            seen = {"seen_ns": chunk.content.received_ns}
-            row = {"host_id": host_id, "id": number, "frames": frames, **seen}
-            statement = insert(dialect, Stack).values(row)
-            await session.execute(statement.on_conflict_do_update(index_elements=["host_id", "id"], set_=seen))
+    stacks = {
+        number: {"host_id": host_id, "id": number, "frames": frames, "seen_ns": chunk.content.received_ns}
+        for chunk in chunks
+        for number, frames in chunk.stacks.items()
+    }
+    if stacks:
+        statement = insert(dialect, Stack)
+        seen = {"seen_ns": statement.excluded.seen_ns}
+        statement = statement.on_conflict_do_update(index_elements=["host_id", "id"], set_=seen)
+        await session.execute(statement, list(stacks.values()))
     for chunk in chunks:
         if not await _write(session, dialect, host_id, chunk):
             return False

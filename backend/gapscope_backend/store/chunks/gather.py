@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import msgspec
 import numpy as np
 
 from gapscope_agent.wire import Entity, Group, StackSample, WireFrame, decode_matrix
-from gapscope_backend.store.chunks.block import Block, block_of, join, split
+from gapscope_backend.store.chunks.block import Block, Row, block_of, join, split
 from gapscope_backend.store.chunks.rollup import Rolled, coarser, combine, roll
 from gapscope_backend.store.chunks.sets import group_of
 from gapscope_backend.store.chunks.stacks import Frames, StackTable, table_of
@@ -110,14 +111,20 @@ def _wider(parts: Sequence[Rolled], width_ns: int) -> list[Rolled]:
 
 
 def _sort_in(gathered: Gathered, slot_ns: int, block: Block, changing: Mapping[str, Entity]) -> None:
-    rows: dict[str, list[int]] = {}
-    for number, (entity, _) in enumerate(block.rows):
-        rows.setdefault(group_of(entity), []).append(number)
-    for group, numbers in rows.items():
+    for group, numbers in _rows_by_group(block.rows).items():
         gathered.blocks[slot_ns, group].append(block.select(numbers))
         told = gathered.told[slot_ns, group]
         if group in changing and (not told or told[-1] != changing[group]):
             told.append(changing[group])
+
+
+@lru_cache(maxsize=4096)
+def _rows_by_group(rows: tuple[Row, ...]) -> Mapping[str, Sequence[int]]:
+    """The numbers of the rows that go to each group; batch after batch brings the same rows."""
+    found: dict[str, list[int]] = {}
+    for number, (entity, _) in enumerate(rows):
+        found.setdefault(group_of(entity), []).append(number)
+    return found
 
 
 def _sort_stacks(gathered: Gathered, table: StackTable[Frames]) -> None:
