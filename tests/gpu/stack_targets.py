@@ -8,6 +8,7 @@ Only the standard library is needed where neither numpy nor PIL is there.
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import json
 import mmap
@@ -19,20 +20,16 @@ import time
 from pathlib import Path
 from typing import Any, Callable  # noqa: UP035 - runs under Python 3.8 too
 
-try:
-    import torch
 
-    CUDA = bool(torch.cuda.is_available())
-except ImportError:
-    CUDA = False
-try:
-    import numpy as np
-except ImportError:
-    np = None  # type: ignore[assignment]
-try:
-    from PIL import Image
-except ImportError:
-    Image = None
+def _optional(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+torch, np, Image = _optional("torch"), _optional("numpy"), _optional("PIL.Image")
+CUDA = torch is not None and bool(torch.cuda.is_available())
 
 Step = Callable[[], Any]
 
