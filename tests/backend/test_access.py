@@ -57,6 +57,7 @@ async def test_a_route_outside_the_table_lets_nobody_in(backend: Backend) -> Non
     assert (await backend.client.get(f"{API}/health")).status == 403
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize(
     ("kind", "path", "status"),
     [
@@ -92,6 +93,7 @@ async def test_a_mistyped_token_is_told_from_an_unknown_one(database: Database) 
     assert token not in (row.hash, row.prefix, row.name)
 
 
+@pytest.mark.both_engines
 async def test_last_use_is_kept_to_the_minute(database: Database) -> None:
     token = await access.create_token(database, "read", "*", "", NOW)
     await access.verify_token(database, token, NOW + 1)
@@ -112,6 +114,7 @@ async def test_login_gives_a_cookie_that_opens_the_api(backend: Backend) -> None
     assert (await backend.client.get(f"{API}/hosts", headers=headers)).status == 200
 
 
+@pytest.mark.both_engines
 async def test_a_login_works_once(backend: Backend) -> None:
     token = await access.create_login(backend.database, NOW)
     assert (await backend.client.post(f"{API}/login", json={"token": token})).status == 200
@@ -137,6 +140,7 @@ async def test_a_huge_login_body_is_refused(backend: Backend) -> None:
     assert (await backend.client.post(f"{API}/login", data=b" " * 100_000)).status == 413
 
 
+@pytest.mark.both_engines
 async def test_a_session_ends_by_logout_and_by_time(backend: Backend) -> None:
     origin = {"Sec-Fetch-Site": "same-origin"}
     first, second = await backend.login(), await backend.login()

@@ -59,6 +59,7 @@ async def get(backend: Backend, path: str, status: int = 200) -> Any:
 SPAN = f"from={iso(START)}&to={iso(NOW)}"
 
 
+@pytest.mark.both_engines
 async def test_the_fleet_shows_newest_figures_and_a_verdict(backend: Backend, maker: BatchMaker) -> None:
     await store(backend, maker)
     (host,) = await get(backend, "/hosts")
@@ -117,6 +118,7 @@ async def test_a_host_tells_its_facts(backend: Backend, maker: BatchMaker) -> No
     await get(backend, "/hosts/nobody", status=404)
 
 
+@pytest.mark.both_engines
 async def test_a_window_holds_everything(backend: Backend, maker: BatchMaker) -> None:
     await store(backend, maker)
     host = await find_host(backend.database, "node-1")
@@ -175,6 +177,7 @@ async def test_gaps_come_longest_first_with_the_lag_taken_out(backend: Backend, 
     assert len((await get(backend, f"/hosts/node-1/gaps?{SPAN}&limit=1"))["gaps"]) == 1
 
 
+@pytest.mark.both_engines
 async def test_the_ribbon_names_what_feeds_the_gpu(backend: Backend, maker: BatchMaker) -> None:
     await store(backend, maker)
     answer = await get(backend, f"/hosts/node-1/ribbon?{SPAN}&buckets=10")
@@ -226,6 +229,7 @@ async def test_long_spans_are_refused(backend: Backend, maker: BatchMaker, what:
     assert "shorter" in problem["detail"]
 
 
+@pytest.mark.both_engines
 async def test_latest_tells_missing_values_and_forgets_the_dead(backend: Backend, maker: BatchMaker) -> None:
     await store(backend, maker)
     start = NOW
@@ -243,6 +247,7 @@ async def test_the_catalogue_lists_series_and_causes(backend: Backend) -> None:
     assert [cause["id"] for cause in answer["causes"]] == [cause.id for cause in CAUSES]
 
 
+@pytest.mark.both_engines
 async def test_health_tells_the_age_of_the_newest_batch(backend: Backend, maker: BatchMaker) -> None:
     assert (await get(backend, "/health"))["seconds_since_last_batch"] is None
     await store(backend, maker)

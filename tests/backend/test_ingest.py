@@ -44,6 +44,7 @@ def five_seconds(maker: BatchMaker) -> Batch:
     )
 
 
+@pytest.mark.both_engines
 async def test_a_batch_is_stored_and_acknowledged(backend: Backend, maker: BatchMaker) -> None:
     response = await backend.post(encode(five_seconds(maker)))
     assert response.status == 200
@@ -51,6 +52,7 @@ async def test_a_batch_is_stored_and_acknowledged(backend: Backend, maker: Batch
     assert await count_rows(backend) == {"host": 1, "entity": 6, "event": 1, "host_latest": 1, "ingest_hot": 1}
 
 
+@pytest.mark.both_engines
 async def test_the_same_batch_again_stores_nothing(backend: Backend, maker: BatchMaker) -> None:
     body = encode(five_seconds(maker))
     await backend.post(body)
@@ -60,6 +62,7 @@ async def test_the_same_batch_again_stores_nothing(backend: Backend, maker: Batc
     assert await count_rows(backend) == before
 
 
+@pytest.mark.both_engines
 async def test_the_same_sequence_of_another_run_is_another_batch(backend: Backend, maker: BatchMaker) -> None:
     await backend.store(five_seconds(maker))
     again = five_seconds(BatchMaker(run_id="run-0000-0002"))
@@ -183,6 +186,7 @@ async def test_a_token_writes_only_as_its_hosts(backend: Backend) -> None:
     assert set((await count_rows(backend)).values()) == {0}
 
 
+@pytest.mark.both_engines
 async def test_a_revoked_token_writes_nothing(backend: Backend, maker: BatchMaker) -> None:
     await access.revoke_token(backend.database, backend.ingest_token[:12], NOW)
     response = await backend.post(encode(five_seconds(maker)))
@@ -190,6 +194,7 @@ async def test_a_revoked_token_writes_nothing(backend: Backend, maker: BatchMake
     assert "revoked" in (await response.json())["detail"]
 
 
+@pytest.mark.both_engines
 async def test_a_late_batch_does_not_replace_newer_facts(backend: Backend, maker: BatchMaker) -> None:
     newer = five_seconds(maker)
     older = maker.make(

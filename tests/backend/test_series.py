@@ -43,6 +43,7 @@ async def store_minute(backend: Backend, maker: BatchMaker, values: Floats) -> N
         await backend.store(maker.make(begin, begin + 50 * TICK, [made]))
 
 
+@pytest.mark.both_engines
 async def test_buckets_agree_with_numpy(backend: Backend, maker: BatchMaker) -> None:
     values = a_minute()
     await store_minute(backend, maker, values)
@@ -86,6 +87,7 @@ async def test_missing_spans_carry_their_reason(backend: Backend, maker: BatchMa
     ]
 
 
+@pytest.mark.both_engines
 async def test_a_lost_batch_is_a_missing_span(backend: Backend, maker: BatchMaker) -> None:
     ones = np.ones(50)
     await backend.store(
@@ -102,6 +104,7 @@ async def test_a_lost_batch_is_a_missing_span(backend: Backend, maker: BatchMake
     assert span["to_ms"] - span["from_ms"] == pytest.approx(15_100)
 
 
+@pytest.mark.both_engines
 async def test_order_and_duplicates_do_not_matter(backend: Backend, maker: BatchMaker) -> None:
     ramp = np.linspace(0.0, 1.0, 50)
     parts = [

@@ -57,6 +57,7 @@ async def test_a_drop_opens_goes_on_and_closes(watching: Watching) -> None:
     assert closed.spans == [{"start_ns": closed.start_ns, "end_ns": closed.end_ns, "text": {"text": "idle", "values": {}}}]
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("killed_after", [6, 9, 12, 19])
 async def test_a_kill_between_batches_changes_nothing(watching: Watching, killed_after: int) -> None:
     sent = batches(*ONE_DROP)
@@ -70,6 +71,7 @@ async def test_a_kill_between_batches_changes_nothing(watching: Watching, killed
     assert (incident.state, at(incident.start_ns), at(incident.end_ns)) == ("closed", 30, 70)
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("seed", range(3))
 async def test_kills_inside_transactions_lose_and_double_nothing(
     watching: Watching, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -124,6 +126,7 @@ async def test_data_that_comes_after_newer_data_is_not_lost(watching: Watching) 
     assert (incident.state, at(incident.start_ns), at(incident.end_ns)) == ("closed", 90, 130)
 
 
+@pytest.mark.both_engines
 async def test_batches_out_of_order_make_one_incident(watching: Watching) -> None:
     sent = batches(*ONE_DROP)
     swapped: list[Batch] = []
@@ -136,6 +139,7 @@ async def test_batches_out_of_order_make_one_incident(watching: Watching) -> Non
     assert (incident.state, at(incident.start_ns), at(incident.end_ns)) == ("closed", 30, 70)
 
 
+@pytest.mark.both_engines
 async def test_duplicates_and_a_second_look_change_nothing(watching: Watching) -> None:
     sent = batches(*ONE_DROP)
     await watching.deliver(sent)

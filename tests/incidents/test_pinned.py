@@ -58,6 +58,7 @@ async def test_an_open_incident_is_pinned_without_end(watching: Watching) -> Non
     assert len(await spans(watching.database)) == 9
 
 
+@pytest.mark.both_engines
 async def test_a_pin_runs_out_90_days_after_the_end(watching: Watching) -> None:
     await watching.deliver(batches((30, 0.9), (30, 0.02), (30, 0.9), seconds=10))
     await forget(watching, PINNED_NS - HOUR)
@@ -71,6 +72,7 @@ async def test_a_pin_runs_out_90_days_after_the_end(watching: Watching) -> None:
     assert await watching.incidents() == []
 
 
+@pytest.mark.both_engines
 async def test_without_an_incident_nothing_is_kept(watching: Watching) -> None:
     await watching.deliver(batches((90, 0.9), seconds=10))
     await forget(watching, 49 * HOUR)

@@ -39,6 +39,7 @@ async def test_a_host_is_judged_every_ten_seconds_while_data_comes(watching: Wat
     assert at(analyse.seen[-1].end_ns) == pytest.approx(120.1)
 
 
+@pytest.mark.both_engines
 async def test_the_verdict_is_kept_and_used_after_a_restart(watching: Watching, analyse: Story) -> None:
     await watching.deliver(batches((60, 0.97), seconds=20))
     host = await find_host(watching.database, "node-1")
@@ -91,6 +92,7 @@ async def test_no_host_waits_for_ever(watching: Watching, analyse: Story) -> Non
     assert max(counts) - min(counts) <= 1
 
 
+@pytest.mark.both_engines
 async def test_the_watch_is_written_down_every_minute(watching: Watching) -> None:
     sent = batches((180, 0.9), seconds=10)
     await watching.deliver(sent[:5])
