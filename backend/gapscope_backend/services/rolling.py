@@ -1,9 +1,9 @@
 """The rolling diagnosis: watches every host's data as it comes in, judges its last minute, and feeds the incidents.
 
 ``tick`` is the loop's body. It asks the store what came in (so that several processes' batches count), feeds the
-drop detectors of those hosts at once, and judges the last minute of each host with new data every ``RENEW_NS``. The
-verdicts are the dear part: they take turns, oldest first, and after one that took c seconds the next waits until they
-have used no more than ``BUDGET_SHARE`` of one core, so that a large fleet gets older verdicts and not a busy server.
+drop detectors of those hosts, and judges the last minute of each host with new data every ``RENEW_NS``. Both have a
+budget, ``FOLLOW_SHARE`` and ``BUDGET_SHARE`` of one core, and hosts take turns, those that wait longest first. So a
+fleet that is too large for one worker sees drops later and gets older verdicts, and the server is not kept busy.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from gapscope_backend.store.work import LeaseLostError
 _SECOND_NS = 1_000_000_000
 RENEW_NS = 10 * _SECOND_NS
 BUDGET_SHARE = 0.25
+FOLLOW_SHARE = 0.35
+LONGEST_REST_SECONDS = 30.0
+"""Following a host that has much to catch up with takes the time of later ticks, but of no more than these."""
 CHUNK_NS = 120 * _SECOND_NS
 """How much data a watch that is behind takes in one go."""
 FIRST_LOOK_BACK_NS = 3600 * _SECOND_NS
@@ -79,6 +82,8 @@ class Rolling:
     _newest_ns: int | None = None
     _close_at_ns: int = 0
     _rest_until: float = 0.0
+    _allowance: float = FOLLOW_SHARE
+    _allowed_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.minutes = Minutes(self.database, self.diagnosis, self.clock)
@@ -91,8 +96,7 @@ class Rolling:
             self._hosts = await list_hosts(self.database)
         for arrival in arrivals:
             self._note_late(arrival)
-        for host in self._hosts:
-            await self._guarded(host, self._follow(host))
+        await self._follow_all(self._hosts)
         await self._judge_due(self._hosts)
         await self._save_due()
         if self.clock() >= self._close_at_ns:
@@ -133,6 +137,23 @@ class Rolling:
         late.newest_ns = now_ns
         watched.late = late
         self.minutes.forget(arrival.host_id)
+
+    async def _follow_all(self, hosts: Iterable[Host]) -> None:
+        """Follow the hosts, those that lag most first, as far as the budget goes: the others come next."""
+        now = self.monotonic()
+        self._allowance += min(now - self._allowed_at, LONGEST_REST_SECONDS) * FOLLOW_SHARE
+        self._allowance = max(min(self._allowance, FOLLOW_SHARE), -LONGEST_REST_SECONDS * FOLLOW_SHARE)
+        self._allowed_at = now
+        for host in sorted(hosts, key=lambda host: self._lag_ns(host), reverse=True):
+            if self._allowance < 0:
+                break
+            began = self.monotonic()
+            await self._guarded(host, self._follow(host))
+            self._allowance -= self.monotonic() - began
+
+    def _lag_ns(self, host: Host) -> int:
+        watched = self._watched.get(host.id)
+        return host.last_data_ns - watched.watch.watermark_ns if watched else host.last_data_ns
 
     async def _follow(self, host: Host) -> None:
         """Feed a host's detectors with all complete data, in chunks; nothing counts as taken until it is stored."""
