@@ -25,6 +25,7 @@ from gapscope_backend.api.problems import problems
 from gapscope_backend.api.route import Access
 from gapscope_backend.api.routes import ROUTES
 from gapscope_backend.api.security import ACCESS, add_headers, check_access, check_host
+from gapscope_backend.api.streaming import STREAMS, STREAMS_AT_ONCE
 from gapscope_backend.services.background import repeat
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
@@ -62,6 +63,7 @@ def create_app(
     app[CONTEXT] = context
     app[SOCKETS] = set()
     app[BODIES] = asyncio.Semaphore(BODIES_AT_ONCE)
+    app[STREAMS] = asyncio.Semaphore(STREAMS_AT_ONCE)
     app[OPENAPI] = describe(ROUTES, context.cookie_name)
     _add_routes(app)
     app.on_response_prepare.append(add_headers)

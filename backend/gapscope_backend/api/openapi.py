@@ -103,7 +103,10 @@ def _responses(route: Route, of_type: dict[int, Any]) -> dict[str, Any]:
     }
     if route.websocket:
         return {"101": {"description": "upgraded to a WebSocket"}, **responses}
-    if route.answer is None:
+    if route.answer_types:
+        binary = {"schema": {"type": "string", "format": "binary"}}
+        good = ("200", {"description": "a file", "content": dict.fromkeys(route.answer_types, binary)})
+    elif route.answer is None:
         good = ("204", {"description": "done"}) if route.method == "POST" else ("200", _any_json())
     else:
         content = {"application/json": {"schema": of_type[id(route.answer)]}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -66,10 +66,9 @@ class RibbonQuery(SpokenSpanQuery, kw_only=True):
     buckets: Buckets = 600
 
 
-class SeriesParameters(SpanQuery, kw_only=True):
-    """Series over a span."""
+class SelectionQuery(SpanQuery, kw_only=True):
+    """Some series over a span."""
 
-    buckets: Buckets = 600
     entity: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=512)]],
         Meta(
@@ -81,6 +80,21 @@ class SeriesParameters(SpanQuery, kw_only=True):
         list[Annotated[str, Meta(min_length=1, max_length=512)]],
         Meta(max_length=200, description="Metric names of the catalogue, all when none is given; repeatable."),
     ] = []
+
+
+class SeriesParameters(SelectionQuery, kw_only=True):
+    """Series over a span."""
+
+    buckets: Buckets = 600
+
+
+class ExportParameters(SelectionQuery, kw_only=True):
+    """Series over a span as a file."""
+
+    tier: Annotated[Literal["raw", "10s", "5min"], Meta(description="Samples, or buckets of 10 s or 5 min.")] = "raw"
+    format: Annotated[Literal["csv", "arrow", "parquet"], Meta(description="CSV, an Arrow IPC stream, or Parquet.")] = (
+        "csv"
+    )
 
 
 class GapsQuery(SpanQuery, kw_only=True):

@@ -27,7 +27,8 @@ class Access(Enum):
 class Route:
     """One operation. ``query``, ``body`` and ``answer`` are the types that validate and shape it.
 
-    ``media_type`` is that of a body that is not JSON. ``websocket`` marks an operation that upgrades.
+    ``media_type`` is that of a body that is not JSON, ``answer_types`` are those of an answer that is a file.
+    ``websocket`` marks an operation that upgrades.
     ``page`` marks a page of the browser, which is no part of the API.
     """
 
@@ -40,6 +41,7 @@ class Route:
     body: Any = None
     answer: Any = None
     media_type: str | None = None
+    answer_types: tuple[str, ...] = ()
     problems: tuple[int, ...] = ()
     websocket: bool = False
     page: bool = False

@@ -8,9 +8,10 @@ from gapscope_backend.analysis.compare import Comparison
 from gapscope_backend.analysis.contrast import Contrast
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api import queries, schema
-from gapscope_backend.api.handlers import analysis, hosts, ingest, live, meta, pages, session, spans
+from gapscope_backend.api.handlers import analysis, export, hosts, ingest, live, meta, pages, session, spans
 from gapscope_backend.api.incident_routes import INCIDENT_ROUTES
 from gapscope_backend.api.route import API, Access, Route
+from gapscope_backend.services.export_formats import MEDIA_TYPES
 
 HOST = API + "/hosts/{host}"
 
@@ -59,6 +60,16 @@ ROUTES: tuple[Route, ...] = (
         query=queries.SeriesParameters,
         answer=schema.SeriesAnswer,
         problems=(400, 404, 422),
+    ),
+    Route(
+        "GET",
+        f"{HOST}/export",
+        Access.READ,
+        export.get_export,
+        "Series over a span of any length as a file: CSV, Arrow or Parquet",
+        query=queries.ExportParameters,
+        answer_types=tuple(MEDIA_TYPES.values()),
+        problems=(400, 404, 422, 503),
     ),
     Route(
         "GET",

@@ -28,6 +28,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("server", "run the backend: ingest, API and page"),
     ("token", "create, list and revoke access tokens"),
     ("db", "upgrade, check, measure, distribute and back up the database"),
+    ("export", "write the stored series of a host into a CSV, Arrow or Parquet file"),
     ("login", "print a new one-time address to log in with"),
 )
 SERVER_PACKAGES = ("sqlalchemy", "alembic", "aiosqlite", "psycopg")

@@ -179,7 +179,12 @@ def _empty(key: Key, grid: TierGrid, start_ns: int, data_end_ns: int) -> SeriesR
 def _check(query: SeriesQuery) -> None:
     if not 1 <= query.buckets <= MAX_BUCKETS:
         raise MalformedError(f"buckets must be 1 to {MAX_BUCKETS}, not {query.buckets}", "buckets")
-    for metric in sorted(query.selection.metrics - BY_NAME.keys()):
+    check_metrics(query.selection.metrics)
+
+
+def check_metrics(names: frozenset[str]) -> None:
+    """Raise MalformedError, with the nearest name, for a metric that the catalogue does not know."""
+    for metric in sorted(names - BY_NAME.keys()):
         near = get_close_matches(metric, BY_NAME, n=1)
         hint = f"did you mean {near[0]}?" if near else "GET /api/v1/catalog lists them"
         raise MalformedError(f"there is no metric {metric[:100]!r}; {hint}", "metric")
