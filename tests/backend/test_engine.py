@@ -109,3 +109,20 @@ async def test_a_connection_that_was_cut_is_replaced(on_postgres: Database, post
     with pytest.raises(BusyError):
         await write()
     assert await settings(on_postgres, "SELECT count(*) FROM token") == [0]
+
+
+async def test_readers_of_postgresql_get_bytes_as_they_are(on_postgres: Database) -> None:
+    everything = bytes(range(256)) * 100
+    query = text("SELECT CAST(:held AS bytea) AS held, CAST(:told AS json) AS told, 1.5::float8, 7::bigint, true, 'x'")
+    given = {"held": everything, "told": '{"a": [1, null]}'}
+    expected = (everything, {"a": [1, None]}, 1.5, 7, True, "x")
+    async with on_postgres.read() as session:
+        assert tuple((await session.execute(query, given)).one()) == expected
+        driver = (await (await session.connection()).get_raw_connection()).driver_connection
+        assert driver is not None
+        assert driver.cursor().format == 1
+        streamed = [tuple(row) async for row in await session.stream(query, given)]
+    assert streamed == [expected]
+    async with on_postgres.write() as session:
+        assert tuple((await session.execute(query, given)).one()) == expected
+        assert driver.cursor().format == 0

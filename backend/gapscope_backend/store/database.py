@@ -21,7 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 
 from gapscope_backend.errors import BusyError, StoreError
-from gapscope_backend.store.engine import MIGRATES, POSTGRESQL, WRITES, create_engine, shown_url, sqlite_url
+from gapscope_backend.store.engine import MIGRATES, POSTGRESQL, READS, WRITES, create_engine, shown_url, sqlite_url
 from gapscope_backend.store.metric_sets import MetricSets
 from gapscope_backend.store.schema import check_foreign_keys, migration_config, upgrade
 
@@ -47,7 +47,8 @@ class Database:
         reader = engine
         if self.dialect == POSTGRESQL:
             self._write_lock = nullcontext()
-            reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            snapshot = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True, READS: True}
+            reader = engine.execution_options(**snapshot)
         self._reader = async_sessionmaker(reader, expire_on_commit=False)
         self._sample_slots = asyncio.Semaphore(SAMPLE_READERS)
         self._sample_waiters = 0

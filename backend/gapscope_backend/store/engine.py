@@ -18,6 +18,8 @@ from gapscope_backend.errors import StoreError
 
 WRITES = "gapscope_write"
 """Execution option of the engine whose transactions write."""
+READS = "gapscope_read"
+"""Execution option of the engine whose transactions only read."""
 MIGRATES = "gapscope_migrate"
 """Execution option of the engine whose transactions change the schema: SQLite then checks foreign keys at the end only,
 for it changes a table by making it anew."""
@@ -94,13 +96,17 @@ def _postgresql(url: URL) -> AsyncEngine:
         "connect_timeout": CONNECT_SECONDS,
         "application_name": "gapscope",
     }
-    return create_async_engine(
+    engine = create_async_engine(
         url.difference_update_query(["options"]),
         connect_args={name: value for name, value in arguments.items() if name not in url.query or name == "options"},
         pool_pre_ping=True,
         pool_size=CONNECTIONS,
         max_overflow=MORE_CONNECTIONS,
     )
+    from gapscope_backend.store.binary_rows import choose_form  # the driver is loaded only where it is used
+
+    event.listen(engine.sync_engine, "begin", choose_form)
+    return engine
 
 
 def _sqlite(url: URL) -> AsyncEngine:
