@@ -198,7 +198,7 @@ def test_a_snapshot_tells_who_holds_the_lock_and_the_line_it_stands_at(start: St
 
 NAMES = [f"python3.{minor}" for minor in range(8, 15)]
 VERSIONS = [
-    *(found for name in NAMES if (found := shutil.which(name)) is not None),
+    *(found for name in NAMES if (found := shutil.which(name)) is not None and "/shims/" not in found),
     *(str(path) for name in NAMES for path in sorted(Path.home().glob(f".pyenv/versions/*/bin/{name}"))),
 ]
 

@@ -174,7 +174,7 @@ def test_off_starts_no_thread(make: Make) -> None:
     assert access.asked == []
 
 
-@pytest.mark.parametrize("state", [states.NOT_PYTHON, states.NO_PERMISSION, states.UNSUPPORTED, states.ENDED])
+@pytest.mark.parametrize("state", [states.NOT_PYTHON, states.UNSUPPORTED, states.ENDED])
 def test_a_target_that_cannot_be_sampled_is_told_once_and_left_alone(
     make: Make, clock: SteppedClock, stream: Stream, state: str
 ) -> None:

@@ -7,12 +7,14 @@ process or open a network socket.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
 import stat
 import struct
 import threading
+import time
 from collections.abc import Collection
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from gapscope_agent.stacks.service import StackService
 
 MAX_CONNECTIONS = 64
 IDLE_SECONDS = 300.0
+END_SECONDS = 5.0
 DEFAULT_SOCKET = Path("/run/gapscope/stacks.sock")
 
 log = logging.getLogger(__name__)
@@ -43,6 +46,8 @@ class Helper:
         self._service = service
         self._places = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._listening: socket.socket | None = None
+        self._lock = threading.Lock()
+        self._peers: dict[socket.socket, threading.Thread] = {}
         self._stopping = False
 
     def listen(self) -> None:
@@ -70,7 +75,11 @@ class Helper:
             if self._stopping or not self._admit(connection):
                 connection.close()
                 continue
-            threading.Thread(target=self._talk, args=(connection,), name="peer", daemon=True).start()
+            thread = threading.Thread(target=self._talk, args=(connection,), name="peer", daemon=True)
+            with self._lock:
+                self._peers[connection] = thread
+            thread.start()
+        self._end_peers()
 
     def stop(self) -> None:
         """End ``serve`` and take the socket away."""
@@ -79,6 +88,18 @@ class Helper:
             self._listening.shutdown(socket.SHUT_RDWR)
             self._listening.close()
         self._path.unlink(missing_ok=True)
+
+    def _end_peers(self) -> None:
+        """Let looks that run end, so that no py-spy is left behind."""
+        self._service.stop()
+        with self._lock:
+            peers = list(self._peers.items())
+        for connection, _ in peers:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RD)
+        until = time.monotonic() + END_SECONDS
+        for _, thread in peers:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _admit(self, connection: socket.socket) -> bool:
         pid, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
@@ -100,6 +121,8 @@ class Helper:
         except (FramingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
             log.warning("a connection ended: %s", error)
         finally:
+            with self._lock:
+                self._peers.pop(connection, None)
             self._places.release()
 
 

@@ -9,46 +9,54 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from collections import OrderedDict
 from pathlib import Path
 
 MAX_FILE_BYTES = 2 * 1024 * 1024
-MAX_FILES = 64
+MAX_FILES = 16
+MAX_LINES = 20_000
 MAX_LINE_CHARACTERS = 200
-
-Key = tuple[int, str]
 
 
 class SourceLines:
-    """A cache of the newest files, each kept as long as its size and time stay."""
+    """Keeps the lines that were asked for, and the newest files whole; any thread may ask."""
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
         self._proc = proc
-        self._files: OrderedDict[Key, list[str]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._lines: dict[tuple[int, str, int], str | None] = {}
+        self._files: OrderedDict[tuple[int, str], list[str]] = OrderedDict()
 
     def line(self, pid: int, file: str, number: int) -> str | None:
         """Line ``number`` (from 1) of ``file`` as process ``pid`` sees it, without its indentation."""
         if number < 1 or not file.startswith("/") or not file.endswith(".py"):
             return None
-        lines = self._lines(pid, file)
-        if not 0 < number <= len(lines):
-            return None
-        return lines[number - 1].strip()[:MAX_LINE_CHARACTERS] or None
+        key = (pid, file, number)
+        with self._lock:
+            if key not in self._lines:
+                if len(self._lines) >= MAX_LINES:
+                    self._lines.clear()
+                lines = self._file(pid, file)
+                text = lines[number - 1].strip()[:MAX_LINE_CHARACTERS] if number <= len(lines) else ""
+                self._lines[key] = text or None
+            return self._lines[key]
 
     def forget(self, pid: int) -> None:
-        """Drop the files of a process; its code may have changed by the next look."""
-        for key in [key for key in self._files if key[0] == pid]:
-            del self._files[key]
+        """Drop what is known of a process that ended; its number may be used anew."""
+        with self._lock:
+            self._lines = {key: text for key, text in self._lines.items() if key[0] != pid}
+            for file in [key for key in self._files if key[0] == pid]:
+                del self._files[file]
 
-    def _lines(self, pid: int, file: str) -> list[str]:
+    def _file(self, pid: int, file: str) -> list[str]:
         key = (pid, file)
-        if key in self._files:
-            self._files.move_to_end(key)
-            return self._files[key]
-        lines = self._files[key] = self._read(pid, file)
-        while len(self._files) > MAX_FILES:
-            self._files.popitem(last=False)
-        return lines
+        if key not in self._files:
+            self._files[key] = self._read(pid, file)
+            while len(self._files) > MAX_FILES:
+                self._files.popitem(last=False)
+        self._files.move_to_end(key)
+        return self._files[key]
 
     def _read(self, pid: int, file: str) -> list[str]:
         try:

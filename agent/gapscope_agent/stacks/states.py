@@ -124,7 +124,7 @@ def after_failure(view: SystemView, pid: int, said: str) -> Refused:
     if gone is not None:
         return gone
     if "Permission Denied" in said or "Operation not permitted" in said or "os error 13" in said:
-        return Refused(NO_PERMISSION, why_refused(view, pid), final=True)
+        return Refused(NO_PERMISSION, why_refused(view, pid), final=False)
     version = view.python_version(pid)
     if version is None:
         return Refused(NOT_PYTHON, f"process {pid} ({view.program(pid)}) is no CPython process", final=True)

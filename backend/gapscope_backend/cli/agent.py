@@ -37,6 +37,7 @@ async def _sample(config: Any) -> None:
 
 def _check(config: Any) -> int:
     from gapscope_agent.config import ConfigError
+    from gapscope_agent.stacks.build import build_access
     from gapscope_agent.token_check import check_token
 
     try:
@@ -45,6 +46,10 @@ def _check(config: Any) -> int:
         sys.stderr.write(f"gapscope agent: {error}\n")
         return 1
     print(f"configuration: sends to {config.server} as {config.host}\ntoken: {said}")
+    access = build_access(config.stacks)
+    missing = None if config.stacks.mode == "off" else access.why_not()
+    access.stop()
+    print(f"stacks: {config.stacks.mode}" + (f", but {missing}" if missing else ""))
     return 0
 
 
