@@ -3,7 +3,8 @@
 ``python tests/gpu/faults.py NAME --seconds N``; NAME is one of:
 ``d2h-copy``: each step copies 1 GiB of results back to pinned host memory. ``oversubscribed``: the feeding process and
 twenty busy children share four cores. ``cpu-quota``: the process may use half a core (cgroup v2, needs root).
-``no-fault-training``: a training loop whose data lies on the GPU. Prints a JSON line when ready and one at the end.
+``no-fault-training``: a training loop whose data lies on the GPU. ``no-fault-inference``: large batches through one
+CUDA graph in bfloat16, the answers fetched at the end of each batch. Prints a JSON line when ready and one at the end.
 """
 
 from __future__ import annotations
@@ -88,11 +89,29 @@ def no_fault_training() -> Callable[[], None]:
     return step
 
 
+def no_fault_inference() -> Callable[[], None]:
+    model = nn.Sequential(*[m for _ in range(16) for m in (nn.Linear(8192, 8192), nn.GELU())]).cuda().bfloat16().eval()
+    batch = torch.randn(16384, 8192, device="cuda", dtype=torch.bfloat16)
+    graph = torch.cuda.CUDAGraph()
+    with torch.inference_mode():
+        model(batch)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            answer = model(batch).argmax(-1)
+
+    def step() -> None:
+        graph.replay()
+        answer.cpu()
+
+    return step
+
+
 FAULTS: dict[str, Callable[[], Callable[[], None]]] = {
     "d2h-copy": d2h_copy,
     "oversubscribed": oversubscribed,
     "cpu-quota": cpu_quota,
     "no-fault-training": no_fault_training,
+    "no-fault-inference": no_fault_inference,
 }
 
 
