@@ -57,6 +57,7 @@ class Backend:
     tokens: list[str | None] = field(default_factory=list)
     requests: int = 0
     watch_seconds: float = 0.0
+    stack_seconds: float = 0.0
     frames: list[wire.LiveFrame] = field(default_factory=list)
     sockets: int = 0
     framed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -87,6 +88,8 @@ class Backend:
         self.sockets += 1
         if self.watch_seconds:
             await socket.send_bytes(wire.encode(wire.LiveRequest(seconds=self.watch_seconds)))
+        if self.stack_seconds:
+            await socket.send_bytes(wire.encode(wire.StackRequest(seconds=self.stack_seconds)))
         async for message in socket:
             self.frames.append(wire.decode_live_frame(message.data))
             self.framed.set()

@@ -3,16 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
 import msgspec
 import numpy as np
+import pytest
 
 from gapscope_agent import wire
 from gapscope_agent.config import AgentConfig
 from gapscope_agent.runtime import run_agent
+from gapscope_agent.sources.base import Context
 
 Backend = Any
+
+
+async def test_stacks_that_are_asked_for_come_with_the_batches(
+    backend: Backend, config: AgentConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = asyncio.Event()
+    backend.stack_seconds = 60
+
+    async def stop_when_sampled(request: Any, number: int) -> Any:
+        answer = await backend.store(request)
+        if any(batch.samples for batch in backend.batches):
+            stop.set()
+        return answer
+
+    backend.replies = [stop_when_sampled] * 1000
+    sleeping = await asyncio.create_subprocess_exec(sys.executable, "-c", "import time; time.sleep(1000)")
+
+    def owned(**settings: Any) -> Context:
+        context = Context(**settings)
+        context.owners.replace(0, [sleeping.pid])
+        return context
+
+    monkeypatch.setattr("gapscope_agent.runtime.Context", owned)
+    try:
+        await run_agent(msgspec.structs.replace(config, batch_seconds=0.4), stop)
+    finally:
+        sleeping.kill()
+        await sleeping.wait()
+    batch = next(batch for batch in backend.batches if any(sample.pid == sleeping.pid for sample in batch.samples))
+    sample = next(sample for sample in batch.samples if sample.pid == sleeping.pid)
+    assert sample.tid == sleeping.pid
+    assert [batch.frames[frame].function for frame in batch.stacks[sample.stack]][-1:] == ["<module>"]
+    events = [event.text for batch in backend.batches for event in batch.events]
+    assert f"stacks:{sleeping.pid}: sampling" in events
+    labels = {e.key: e.labels for batch in backend.batches for e in batch.entities}
+    assert "PATH" not in labels[f"process:{sleeping.pid}"].get("environment", "")
 
 
 async def test_the_agent_sends_this_hosts_series_its_own_cost_and_live_frames(

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from gapscope_agent.reading import Process, Processes
+from gapscope_agent.reading import Process, Processes, ProcessIo
 from gapscope_agent.sources import thread_cpu
 from gapscope_agent.sources.base import Context
 from gapscope_agent.sources.cgroup_cpu import RESOLVE_LOOKS, CgroupReader
 from gapscope_agent.sources.proc_files import read_bytes
 from gapscope_agent.sources.process_table import ProcessTable
 from gapscope_agent.sources.processes import ProcessTree
+from gapscope_agent.stacks.messages import ProcessFacts
 from tests.agent_sources.fakes import FakeProc
 
 T = 1_700_000_000_000_000_000
@@ -128,6 +129,36 @@ def test_what_another_user_owns_has_a_reason(proc: FakeProc, monkeypatch: pytest
     process = look(source, 0)[10]
     assert process.io is None
     assert "another user" in process.missing["io"]
+    source.close()
+
+
+def test_a_side_with_more_rights_tells_io_each_second_and_the_environment_once(
+    proc: FakeProc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[int]] = []
+
+    def refuse(path: str | Path) -> bytes:
+        if str(path).endswith("/5/io"):
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    def tell(pids: list[int]) -> list[ProcessFacts]:
+        asked.append(pids)
+        return [ProcessFacts(pid, io=ProcessIo(7, 8, 9, 10), environment={"RANK": "3"}) for pid in pids]
+
+    monkeypatch.setattr("gapscope_agent.sources.tracked_process.read_bytes", refuse)
+    proc.add(5, 1)
+    proc.add(6, 5)
+    context = Context(proc=proc.root, cgroup=proc.root / "cgroup", facts=tell)
+    context.owners.replace(0, [5])
+    source = ProcessTree(context)
+    source.open()
+    first, between, second = look(source, 0), look(source, 1), look(source, 5)
+    assert first[5].io == ProcessIo(7, 8, 9, 10)
+    assert "io" not in first[5].missing
+    assert first[6].io == ProcessIo(1, 2, 3, 4)
+    assert [looked[5].environment for looked in (first, between, second)] == [{"RANK": "3"}, None, None]
+    assert asked == [[5, 6], [5]]
     source.close()
 
 
