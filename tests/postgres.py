@@ -50,27 +50,31 @@ class PostgresServer:
         assert done.returncode == 0, f"{program}: {done.stderr}"
         return done.stdout
 
-    def start(self, data: Path | None = None) -> None:
-        """Start and wait until connections are taken."""
+    def start(self) -> None:
+        """Start and wait until connections are taken. After a crash it waits for the last processes to be gone."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            if self._process is None or self._process.poll() is not None:
+                self._process = self._spawn()
+            try:
+                psycopg.connect(self.url("postgres")).close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise AssertionError((self.folder / "log").read_text()) from None
+            time.sleep(0.05)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
         options = [f"--{name.replace('_', '-')}={value}" for name, value in self._settings.items()]
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [str(self.bin / "postgres"), "-D", str(data or self.data), "-k", str(self.folder), *options],
+            return subprocess.Popen(
+                [str(self.bin / "postgres"), "-D", str(self.data), "-k", str(self.folder), *options],
                 stdout=log,
                 stderr=log,
                 user=self._user,
                 cwd=self.folder,
                 preexec_fn=lambda: ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT),
             )
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                psycopg.connect(self.url("postgres")).close()
-                return
-            except psycopg.OperationalError:
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    raise AssertionError((self.folder / "log").read_text()) from None
-            time.sleep(0.05)
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """End it: SIGQUIT at once, SIGINT in order, SIGKILL as a crash would."""
