@@ -88,7 +88,7 @@ def _try(target: Watched, way: Way, program: str, rounds: int) -> dict[str, floa
     """Alternates the way with nothing; all processes of the target are sampled at once."""
     ratios, cores, rates, ages = [], [], [], []
     for _ in range(rounds):
-        off = target.speed(SECONDS)
+        off = target.speed(SECONDS).by_time
         steps, began, cpu = target.steps(), time.monotonic(), _cpu_seconds()
         tried = _at_once(way, program, target.family())
         took = time.monotonic() - began

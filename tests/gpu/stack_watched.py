@@ -16,8 +16,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from gapscope_agent.sources.proc_files import parse_schedstat
+
 TARGETS = Path(__file__).with_name("stack_targets.py")
 SETTLE_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Steps a second, and steps a second of the program's own CPU time: other programs change the latter little."""
+
+    by_time: float
+    by_cpu: float
 
 
 @dataclass
@@ -33,11 +43,17 @@ class Watched:
         """Steps finished since its start."""
         return int(struct.unpack_from("<Q", self._counter, 0)[0])
 
-    def speed(self, seconds: float) -> float:
-        """Steps a second over the next ``seconds``."""
-        steps, began = self.steps(), time.monotonic()
+    def speed(self, seconds: float) -> Speed:
+        """Over the next ``seconds``."""
+        steps, began, cpu = self.steps(), time.monotonic(), self._cpu_seconds()
         time.sleep(seconds)
-        return (self.steps() - steps) / (time.monotonic() - began)
+        done = self.steps() - steps
+        return Speed(done / (time.monotonic() - began), done / max(self._cpu_seconds() - cpu, 1e-6))
+
+    def _cpu_seconds(self) -> float:
+        """Of all its threads, ns where the kernel counts them."""
+        runs = (parse_schedstat(path.read_bytes())[0] for path in Path(f"/proc/{self.pid}/task").glob("*/schedstat"))
+        return sum(runs) / 1e9
 
     def family(self) -> list[int]:
         """The program and its children."""
