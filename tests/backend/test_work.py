@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from gapscope_backend.errors import BusyError
 from gapscope_backend.services.worker import AT_ONCE, LEASE_SECONDS, JobKind, Tools, Worker
 from gapscope_backend.store.database import Database, connect
 from gapscope_backend.store.models import Host
@@ -109,9 +110,10 @@ async def test_a_dead_workers_job_goes_to_another(database: Database) -> None:
 async def test_a_lease_that_is_renewed_does_not_run_out(database: Database) -> None:
     await add_work(database, "pack", False, NOW)
     await claim(database, "a")
-    assert await renew_leases(database, "a", NOW + 2 * LEASE_NS) == {("pack", ALL_HOSTS)}
+    job = ("pack", ALL_HOSTS)
+    assert await renew_leases(database, "a", [job], NOW + 2 * LEASE_NS) == {job}
     assert await claim(database, "b", NOW + LEASE_NS) == []
-    assert await renew_leases(database, "b", NOW + 2 * LEASE_NS) == set()
+    assert await renew_leases(database, "b", [job], NOW + 2 * LEASE_NS) == set()
 
 
 async def test_what_is_being_written_under_a_lease_is_not_taken_over(database: Database, database_url: str) -> None:
@@ -247,3 +249,20 @@ async def test_a_worker_takes_back_what_its_killed_predecessor_held(
     await worker.run(stop)
     await turn(worker)
     assert done.hosts == [ALL_HOSTS]
+
+
+async def test_a_job_whose_end_was_lost_is_done_again(
+    worker: Worker, clock: Clock, done: Done, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object) -> None:
+        raise BusyError("the database is away")
+
+    with monkeypatch.context() as patched, caplog.at_level(logging.CRITICAL):
+        patched.setattr("gapscope_backend.services.worker.finish_work", broken)
+        await turn(worker)
+    for _ in range(4):
+        clock.advance(LEASE_SECONDS / 3)
+        await worker.renew()
+        await turn(worker)
+    assert len(done.hosts) == 2
+    assert (await list_work(worker.tools.database))[0].claimed_by == ""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
+from gapscope_backend.errors import BusyError
 from gapscope_backend.services.background import end, repeat
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.retention import Retention
@@ -80,6 +81,7 @@ class Worker:
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set."""
         await release_leases(self.tools.database, self.name)
+        log.info("working as %s", self.name)
         loops = [
             asyncio.create_task(repeat("claiming work", CLAIM_SECONDS, self.claim, wake=self._freed)),
             asyncio.create_task(repeat("renewing leases", RENEW_SECONDS, self.renew)),
@@ -110,7 +112,8 @@ class Worker:
     async def renew(self) -> None:
         """Hold on to what is being done; end what another worker has taken."""
         if self._running:
-            held = await renew_leases(self.tools.database, self.name, self.tools.clock() + _ns(LEASE_SECONDS))
+            until_ns = self.tools.clock() + _ns(LEASE_SECONDS)
+            held = await renew_leases(self.tools.database, self.name, list(self._running), until_ns)
             for key in self._running.keys() - held:
                 log.warning("%s belongs to another worker by now", _about(*key))
                 self._running[key].cancel()
@@ -127,7 +130,10 @@ class Worker:
             if key[0] in endless:
                 task.cancel()
         await end(self._running.values())
-        await release_leases(self.tools.database, self.name)
+        try:
+            await release_leases(self.tools.database, self.name)
+        except BusyError:
+            log.warning("the jobs of this worker cannot be given back now; they run out in %.0f s", LEASE_SECONDS)
 
     def _begin(self, kind: JobKind, lease: Lease) -> None:
         key = (lease.kind, lease.host_id)
@@ -153,7 +159,12 @@ class Worker:
             pause_seconds = min(LONGEST_PAUSE_SECONDS, max(1.0, pause_seconds) * 2.0 ** min(lease.failures, 20))
             done = False
         now_ns = self.tools.clock()
-        await finish_work(self.tools.database, lease, now_ns + _ns(pause_seconds), now_ns if done else None)
+        try:
+            await finish_work(self.tools.database, lease, now_ns + _ns(pause_seconds), now_ns if done else None)
+        except (BusyError, LeaseLostError) as error:
+            log.warning(
+                "the end of %s is not noted, it will be done again: %s", _about(lease.kind, lease.host_id), error
+            )
 
 
 def _about(kind: str, host_id: int) -> str:

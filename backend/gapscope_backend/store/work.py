@@ -75,11 +75,17 @@ async def claim_work(
     return [Lease(row.kind, row.host_id, worker, row.failures) for row in found]
 
 
-async def renew_leases(database: Database, worker: str, until_ns: int) -> set[tuple[str, int]]:
-    """Hold all jobs of a worker longer; kind and host of those that it still has."""
+async def renew_leases(
+    database: Database, worker: str, jobs: Iterable[tuple[str, int]], until_ns: int
+) -> set[tuple[str, int]]:
+    """Hold jobs (kind, host) of a worker longer; those that it still has.
+
+    What else is claimed in its name, by a claim or an end that was lost on the way, runs out.
+    """
+    keys = [(host_id, kind) for kind, host_id in jobs]
+    which = update(Work).where(Work.claimed_by == worker, tuple_(Work.host_id, Work.kind).in_(keys))
     async with database.write() as session:
-        held = update(Work).where(Work.claimed_by == worker).values(claimed_until_ns=until_ns)
-        rows = await session.execute(held.returning(Work.kind, Work.host_id))
+        rows = await session.execute(which.values(claimed_until_ns=until_ns).returning(Work.kind, Work.host_id))
         return {(row.kind, row.host_id) for row in rows}
 
 
