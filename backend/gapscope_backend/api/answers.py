@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import gzip
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import msgspec
 from aiohttp import web
@@ -22,7 +25,7 @@ from gapscope_backend.api.schema import (
     RibbonFunction,
     SeriesData,
 )
-from gapscope_backend.services.fleet import HostGlance
+from gapscope_backend.services.fleet import Board, HostGlance
 from gapscope_backend.services.gaps import ACTIVE_METRIC
 from gapscope_backend.services.hosts import host_state, number_label, whole_label
 from gapscope_backend.services.ribbon import Ribbon
@@ -32,6 +35,7 @@ from gapscope_backend.store.latest import Point
 from gapscope_backend.store.models import Entity, Event
 
 _COMPRESS_FROM_BYTES = 1024
+_written: WeakKeyDictionary[Board, msgspec.Raw] = WeakKeyDictionary()
 
 
 def json_answer(value: Any, status: int = 200) -> web.Response:
@@ -44,6 +48,19 @@ def spoken_answer(value: Any, language: Language) -> web.Response:
     response = json_bytes(msgspec.json.encode(value, enc_hook=spoken(language)))
     response.headers["Content-Language"] = language
     response.headers["Vary"] = "Accept-Language"
+    return response
+
+
+async def large_spoken_answer(request: web.Request, value: Any, language: Language) -> web.Response:
+    """Like ``spoken_answer`` for megabytes: compressed fast, and off the event loop."""
+    body = msgspec.json.encode(value, enc_hook=spoken(language))
+    if "gzip" not in request.headers.get("Accept-Encoding", ""):
+        response = web.Response(body=body, content_type="application/json")
+    else:
+        response = web.Response(body=await asyncio.to_thread(gzip.compress, body, 1), content_type="application/json")
+        response.headers["Content-Encoding"] = "gzip"
+    response.headers["Content-Language"] = language
+    response.headers["Vary"] = "Accept-Language, Accept-Encoding"
     return response
 
 
@@ -108,17 +125,17 @@ def event_info(event: Event) -> EventInfo:
 
 def host_summary(glance: HostGlance, now_ns: int) -> HostSummary:
     """A host on the fleet page."""
-    host = glance.host
-    verdict = glance.minute.verdict if glance.minute else None
+    host, board = glance.host, glance.board
+    verdict = board.minute.verdict if board.minute else None
     return HostSummary(
         host=host.name,
         state=host_state(host, now_ns),
         recorded=host.recorded,
         last_seen=iso(host.last_seen_ns),
         seconds_since_last_seen=max(0.0, (now_ns - host.last_seen_ns) / 1e9),
-        logical_cpus=glance.logical_cpus,
-        cpu_busy_cores=_value(glance.latest.get("host", {}), "cpu_busy_cores"),
-        gpus=[_fleet_gpu(glance, entity, position) for position, entity in enumerate(glance.gpus)],
+        logical_cpus=board.logical_cpus,
+        cpu_busy_cores=_value(board.latest.get("host", {}), "cpu_busy_cores"),
+        gpus=_fleet_gpus(board),
         verdict=verdict.verdict if verdict else "",
         sentence=verdict.sentence if verdict else NONE,
         lost_gpu_seconds=verdict.lost_gpu_seconds if verdict else 0.0,
@@ -140,13 +157,23 @@ def ribbon_answer(host: str, ribbon: Ribbon) -> RibbonAnswer:
     )
 
 
-def _fleet_gpu(glance: HostGlance, entity: Entity, position: int) -> FleetGpu:
-    points = glance.latest.get(entity.key, {})
+def _fleet_gpus(board: Board) -> list[FleetGpu]:
+    """The GPUs of a board, written once for all who ask until the board changes."""
+    written = _written.get(board)
+    if written is None:
+        gpus = [_fleet_gpu(board, entity, position) for position, entity in enumerate(board.gpus)]
+        written = _written[board] = msgspec.Raw(msgspec.json.encode(gpus))
+    # The encoder puts raw JSON in as it is.
+    return cast("list[FleetGpu]", written)
+
+
+def _fleet_gpu(board: Board, entity: Entity, position: int) -> FleetGpu:
+    points = board.latest.get(entity.key, {})
     device = device_info(entity, position)
     used = _value(points, "gpu_memory_used_bytes")
     active: list[float | None] = []
-    if glance.minute:
-        active += glance.minute.active.get(entity.key, [])
+    if board.minute:
+        active += board.minute.active.get(entity.key, [])
     return FleetGpu(
         entity=entity.key,
         index=device.index,

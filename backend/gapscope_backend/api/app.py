@@ -55,7 +55,7 @@ def create_app(
         clock=clock,
         ingest=Ingest(database),
         diagnosis=diagnosis,
-        fleet=Fleet(database, minutes),
+        fleet=Fleet(database, minutes, clock),
         minutes=minutes,
         live=LiveHub(monotonic),
         static=config.static_dir or installed_static(),

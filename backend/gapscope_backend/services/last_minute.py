@@ -37,5 +37,5 @@ def active_seconds(window: Window) -> dict[str, list[float]]:
         counts = known.sum(axis=1)
         means = np.full(STEPS, np.nan)
         np.divide(sums, counts, out=means, where=counts > 0)
-        out[gpu.key] = np.round(means, 4).tolist()
+        out[gpu.key] = np.round(means, 2).tolist()
     return out

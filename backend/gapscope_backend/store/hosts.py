@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
 from sqlalchemy import func, select
 
 from gapscope_backend.store.database import Database
@@ -9,6 +12,7 @@ from gapscope_backend.store.latest import Latest, decode_latest, points_of
 from gapscope_backend.store.models import Entity, Event, Host, HostLatest
 
 _NAMES = 1000
+_IDS_AT_ONCE = 500
 
 
 async def list_hosts(database: Database) -> list[Host]:
@@ -63,3 +67,55 @@ async def read_latest(database: Database, host_id: int) -> tuple[int, Latest]:
     async with database.read() as session:
         row = await session.get(HostLatest, host_id)
     return (row.t_ns, points_of(decode_latest(row.latest))) if row else (0, {})
+
+
+async def entities_near_end(
+    database: Database, host_ids: Sequence[int], back_ns: int, kinds: tuple[str, ...]
+) -> dict[int, list[Entity]]:
+    """Entities of the given kinds that had data in the last ``back_ns`` of their host's data, by host."""
+    found: dict[int, list[Entity]] = defaultdict(list)
+    async with database.read() as session:
+        for some in _parts(host_ids):
+            query = (
+                select(Entity)
+                .join(Host, Host.id == Entity.host_id)
+                .where(Entity.host_id.in_(some), Entity.kind.in_(kinds))
+                .where(Entity.last_seen_ns > Host.last_data_ns - back_ns, Entity.first_seen_ns <= Host.last_data_ns)
+                .order_by(Entity.host_id, Entity.key)
+            )
+            for entity in await session.scalars(query):
+                found[entity.host_id].append(entity)
+    return found
+
+
+async def count_cores(database: Database, host_ids: Sequence[int]) -> dict[int, int]:
+    """Number of cores that told of themselves, by host."""
+    found: dict[int, int] = {}
+    async with database.read() as session:
+        for some in _parts(host_ids):
+            query = select(Entity.host_id, func.count()).where(Entity.host_id.in_(some), Entity.kind == "core")
+            found.update((row[0], row[1]) for row in await session.execute(query.group_by(Entity.host_id)))
+    return found
+
+
+async def latest_times(database: Database) -> dict[int, int]:
+    """Time of the newest batch, by host."""
+    async with database.read() as session:
+        rows = await session.execute(select(HostLatest.host_id, HostLatest.t_ns))
+        return {row[0]: row[1] for row in rows}
+
+
+async def latest_of(database: Database, host_ids: Sequence[int], kinds: tuple[str, ...]) -> dict[int, Latest]:
+    """The newest values of entities whose keys begin with one of ``kinds``, by host."""
+    found: dict[int, Latest] = {}
+    async with database.read() as session:
+        for some in _parts(host_ids):
+            query = select(HostLatest.host_id, HostLatest.latest).where(HostLatest.host_id.in_(some))
+            for host_id, latest in await session.execute(query):
+                groups = [group for group in decode_latest(latest) if group.entities[0].startswith(kinds)]
+                found[host_id] = points_of(groups)
+    return found
+
+
+def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (ids[at : at + _IDS_AT_ONCE] for at in range(0, len(ids), _IDS_AT_ONCE))

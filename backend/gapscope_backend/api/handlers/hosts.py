@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from gapscope_backend.api.answers import device_info, event_info, host_summary, json_answer, process_info, spoken_answer
+from gapscope_backend.api.answers import (
+    device_info,
+    event_info,
+    host_summary,
+    json_answer,
+    large_spoken_answer,
+    process_info,
+)
 from gapscope_backend.api.context import CONTEXT
 from gapscope_backend.api.queries import LanguageQuery, language_of, read_query
 from gapscope_backend.api.schema import HostDetail, LatestAnswer
@@ -25,7 +32,7 @@ async def get_hosts(request: web.Request) -> web.Response:
     language = language_of(request)
     glances = await context.fleet.glance()
     now_ns = context.clock()
-    return spoken_answer([host_summary(glance, now_ns) for glance in glances], language)
+    return await large_spoken_answer(request, [host_summary(glance, now_ns) for glance in glances], language)
 
 
 async def get_host(request: web.Request) -> web.Response:
