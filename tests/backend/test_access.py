@@ -28,7 +28,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "api.md"
 def address(resource: web.AbstractResource | None) -> str:
     assert resource is not None
     path = re.sub(r"\{name:\[.*", "favicon.svg", resource.canonical)
-    names = {"{host}": "node-1", "{name}": "favicon.svg", "{incident}": "0123456789abcdef"}
+    names = {"{host}": "node-1", "{name}": "favicon.svg", "{incident}": "0123456789abcdef", "{annotation}": "0"}
     for name, value in names.items():
         path = path.replace(name, value)
     return path

@@ -107,7 +107,7 @@ def _responses(route: Route, of_type: dict[int, Any]) -> dict[str, Any]:
         binary = {"schema": {"type": "string", "format": "binary"}}
         good = ("200", {"description": "a file", "content": dict.fromkeys(route.answer_types, binary)})
     elif route.answer is None:
-        good = ("204", {"description": "done"}) if route.method == "POST" else ("200", _any_json())
+        good = ("204", {"description": "done"}) if route.method in ("POST", "DELETE") else ("200", _any_json())
     else:
         content = {"application/json": {"schema": of_type[id(route.answer)]}}
         good = ("200", {"description": "done", "content": content})

@@ -8,9 +8,11 @@ from gapscope_backend.analysis.compare import Comparison
 from gapscope_backend.analysis.contrast import Contrast
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api import queries, schema
-from gapscope_backend.api.handlers import analysis, export, hosts, ingest, live, meta, pages, session, spans
+from gapscope_backend.api.annotation_routes import ANNOTATION_ROUTES
+from gapscope_backend.api.handlers import analysis, capacity, export, hosts, ingest, live, meta, pages, session, spans
 from gapscope_backend.api.incident_routes import INCIDENT_ROUTES
 from gapscope_backend.api.route import API, Access, Route
+from gapscope_backend.services.capacity import Capacity
 from gapscope_backend.services.export_formats import MEDIA_TYPES
 
 HOST = API + "/hosts/{host}"
@@ -140,7 +142,18 @@ ROUTES: tuple[Route, ...] = (
         answer=Comparison,
         problems=(400, 404, 422),
     ),
+    Route(
+        "GET",
+        f"{API}/capacity",
+        Access.READ,
+        capacity.get_capacity,
+        "Room in the database: bytes by kind and host, growth, days until it is full",
+        query=queries.CapacityQuery,
+        answer=Capacity,
+        problems=(400, 503),
+    ),
     *INCIDENT_ROUTES,
+    *ANNOTATION_ROUTES,
     Route(
         "POST",
         f"{API}/ingest",
@@ -150,7 +163,7 @@ ROUTES: tuple[Route, ...] = (
         body=bytes,
         answer=Acknowledgement,
         media_type=MEDIA_TYPE,
-        problems=(400, 408, 413, 415, 422, 426, 503),
+        problems=(400, 408, 413, 415, 422, 426, 503, 507),
     ),
     Route(
         "GET",

@@ -53,6 +53,14 @@ def caller_of(request: web.Request) -> Caller:
     return request[_CALLER]
 
 
+def user_of(request: web.Request) -> str:
+    """The person who calls. Raises ForbiddenError for a program."""
+    session = caller_of(request).session
+    if session is None:
+        raise ForbiddenError("only a logged-in person does this", "Cookie")
+    return session.user
+
+
 async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
     """Security headers on every answer; a handler's own value stays."""
     for name, value in _HEADERS.items():

@@ -22,8 +22,8 @@ from gapscope_backend.api.incident_schema import (
     IncidentSummary,
 )
 from gapscope_backend.api.queries import LanguageQuery, language_of, read_query
-from gapscope_backend.api.security import caller_of
-from gapscope_backend.errors import ForbiddenError, MalformedError, NotFoundError
+from gapscope_backend.api.security import user_of
+from gapscope_backend.errors import MalformedError, NotFoundError
 from gapscope_backend.services.hosts import find_host
 from gapscope_backend.services.incident_verdict import sentence_of
 from gapscope_backend.services.incidents import PINNED_NS
@@ -62,7 +62,7 @@ async def post_acknowledge(request: web.Request) -> web.Response:
     _asked_language(request)
     incident, _ = await _find(request.app[CONTEXT], request.match_info["incident"])
     if incident.acknowledged_ns is None:
-        by = {"acknowledged_ns": request.app[CONTEXT].clock(), "acknowledged_by": _user(request)}
+        by = {"acknowledged_ns": request.app[CONTEXT].clock(), "acknowledged_by": user_of(request)}
         await change_incident(request.app[CONTEXT].database, incident.id, by)
     return await get_incident(request)
 
@@ -74,7 +74,7 @@ async def post_comment(request: web.Request) -> web.Response:
         text = _COMMENT.decode(await request.read()).text
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedError(f'the body must be {{"text": "..."}}: {error}', "body") from error
-    comment = {"time_ns": request.app[CONTEXT].clock(), "user": _user(request), "text": text}
+    comment = {"time_ns": request.app[CONTEXT].clock(), "user": user_of(request), "text": text}
     incident, _ = await _find(request.app[CONTEXT], request.match_info["incident"])
     await change_incident(request.app[CONTEXT].database, incident.id, {"comment": comment})
     return await get_incident(request)
@@ -91,13 +91,6 @@ async def _find(context: Context, incident_id: str) -> tuple[Incident, str]:
     if found is None:
         raise NotFoundError(f"no incident {incident_id[:40]!r}; GET /api/v1/incidents lists them", "incident")
     return found
-
-
-def _user(request: web.Request) -> str:
-    session = caller_of(request).session
-    if session is None:
-        raise ForbiddenError("only a logged-in person does this", "Cookie")
-    return session.user
 
 
 def _summary(incident: Incident, host: str) -> IncidentSummary:
