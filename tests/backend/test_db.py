@@ -189,7 +189,8 @@ CREATE FUNCTION create_distributed_table(name regclass, key text) RETURNS void L
     BEGIN
         IF name = nullif(current_setting('fake.breaks', true), '')::regclass THEN RAISE 'a node is down'; END IF;
         IF key <> 'host_id' THEN RAISE 'wrong key'; END IF;
-        INSERT INTO placed VALUES (name, 'distributed');
+        INSERT INTO placed VALUES (name, 'distributed')
+            ON CONFLICT (table_name) DO UPDATE SET citus_table_type = 'distributed';
     END $$;
 """
 
@@ -230,6 +231,16 @@ class TestDistribute:
         await database.engine.dispose()
         done = await distribute(database)
         assert len(before) + len(done) == sum(where != LOCAL for where in placements().values())
+
+    async def test_a_table_that_an_upgrade_brought_is_distributed(
+        self, database: Database, engine: str, postgres: PostgresServer
+    ) -> None:
+        await self.fake(database, postgres)
+        await distribute(database)
+        # A new table with a foreign key to a reference table is taken up by Citus as a local one.
+        name = str(database.engine.url.database)
+        postgres.execute("UPDATE placed SET citus_table_type = 'local' WHERE table_name = 'annotation'::regclass", name)
+        assert await distribute(database) == ["annotation: distributed"]
 
     async def test_a_table_placed_otherwise_is_told(
         self, database: Database, engine: str, postgres: PostgresServer

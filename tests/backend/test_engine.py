@@ -41,6 +41,12 @@ async def test_postgresql_holds_nothing_for_good(on_postgres: Database) -> None:
     assert await settings(on_postgres, *(f"SHOW {name}" for name in names)) == ["1min", "10s", "1min", "gapscope"]
 
 
+async def test_a_patient_connection_lets_statements_run_on(postgres: PostgresServer) -> None:
+    database = connect(postgres.url("postgres"), patient=True)
+    assert await settings(database, "SHOW statement_timeout", "SHOW lock_timeout") == ["0", "10s"]
+    await database.close()
+
+
 async def test_a_reader_of_postgresql_cannot_write(on_postgres: Database) -> None:
     async def write() -> None:
         async with on_postgres.read() as session:

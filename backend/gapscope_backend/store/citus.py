@@ -60,8 +60,8 @@ def unfit_keys(table: Table) -> Iterator[str]:
 async def distribute(database: Database) -> list[str]:
     """Distribute all tables that are not yet; the names of those that were, with where they went.
 
-    Each table is one transaction: after a failure the next call goes on. Raises StoreError where the database is no
-    Citus, or has a table placed otherwise.
+    Each table is one transaction, as long as its data takes: after a failure the next call goes on. Raises StoreError
+    where the database is no Citus, or has a table placed otherwise.
     """
     if database.dialect != POSTGRESQL:
         raise StoreError("only PostgreSQL with the extension citus can be distributed; this database is SQLite")
@@ -69,7 +69,6 @@ async def distribute(database: Database) -> list[str]:
     async with database.engine.connect() as plain:
         connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
         placed = await _placed(connection)
-        await connection.execute(text("SET statement_timeout = 0"))  # a table with data in it is moved
         for name, placement in placements().items():
             if placement == LOCAL or placed.get(name) == placement:
                 continue
@@ -79,7 +78,6 @@ async def distribute(database: Database) -> list[str]:
                 )
             await connection.execute(text(_CALLS[placement]), {"name": name})
             done.append(f"{name}: {placement}")
-        await connection.invalidate()  # its settings are not those of the pool's other connections
     return done
 
 

@@ -144,6 +144,9 @@ async def open_database(url: str) -> Database:
     return database
 
 
-def connect(url: str) -> Database:
-    """The database at ``url`` as it is, its schema untouched; connections open on first use."""
-    return Database(create_engine(url))
+def connect(url: str, patient: bool = False) -> Database:
+    """The database at ``url`` as it is, its schema untouched; connections open on first use.
+
+    With ``patient``, statements may take as long as they need: for what counts or moves whole tables.
+    """
+    return Database(create_engine(url, patient))

@@ -82,15 +82,16 @@ def shown_url(url: str) -> str:
     return parsed.render_as_string(hide_password=True)
 
 
-def create_engine(url: str) -> AsyncEngine:
-    """An engine on the database at ``url``; connections open on first use."""
+def create_engine(url: str, patient: bool = False) -> AsyncEngine:
+    """An engine on the database at ``url``; connections open on first use. A ``patient`` one lets statements run on."""
     parsed = parse_url(url)
-    return _postgresql(parsed) if parsed.get_backend_name() == POSTGRESQL else _sqlite(parsed)
+    return _postgresql(parsed, patient) if parsed.get_backend_name() == POSTGRESQL else _sqlite(parsed)
 
 
-def _postgresql(url: URL) -> AsyncEngine:
+def _postgresql(url: URL, patient: bool) -> AsyncEngine:
     given = url.query.get("options", "")
-    own = " ".join(f"-c {name}={value}" for name, value in _POSTGRESQL_SETTINGS.items())
+    settings = _POSTGRESQL_SETTINGS | ({"statement_timeout": "0"} if patient else {})
+    own = " ".join(f"-c {name}={value}" for name, value in settings.items())
     arguments = {
         "options": f"{own} {given if isinstance(given, str) else ' '.join(given)}".strip(),
         "connect_timeout": CONNECT_SECONDS,
