@@ -61,5 +61,9 @@ class UpgradeRequiredError(RequestError):
     """A wire version that this server does not speak."""
 
 
+class StorageFullError(RequestError):
+    """The disk is too full to store more; the same request succeeds once there is room."""
+
+
 class BusyError(RequestError):
     """Too much at once; the same request succeeds later."""

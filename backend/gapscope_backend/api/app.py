@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 from aiohttp import web
 
@@ -27,12 +28,14 @@ from gapscope_backend.api.routes import ROUTES
 from gapscope_backend.api.security import ACCESS, add_headers, check_access, check_host
 from gapscope_backend.api.streaming import STREAMS, STREAMS_AT_ONCE
 from gapscope_backend.services.background import repeat
+from gapscope_backend.services.capacity import Capacities
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
 from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.services.live import RENEW_SECONDS, LiveHub
 from gapscope_backend.services.minutes import Minutes
 from gapscope_backend.store.database import Database
+from gapscope_backend.store.disk import DiskGuard, FindSpace, space_of
 
 MAX_JSON_BYTES = 64 * 1024
 JUDGE_SECONDS = 1.0
@@ -44,16 +47,20 @@ def create_app(
     clock: Callable[[], int] = time.time_ns,
     monotonic: Callable[[], float] = time.monotonic,
     analyse: Callable[[Window], Verdict] = diagnose,
+    find_space: FindSpace | None = None,
 ) -> web.Application:
     """The application on an open database; run it with ``auto_decompress=False``, bodies are bounded here."""
     app = web.Application(middlewares=[problems, check_host, check_access], client_max_size=MAX_JSON_BYTES)
     diagnosis = Diagnosis(database, analyse)
     minutes = Minutes(database, diagnosis, clock)
+    guard = DiskGuard(find_space or partial(space_of, database), monotonic)
     context = Context(
         config=config,
         database=database,
         clock=clock,
-        ingest=Ingest(database),
+        ingest=Ingest(database, guard),
+        guard=guard,
+        capacity=Capacities(database, config.retention, guard, clock),
         diagnosis=diagnosis,
         fleet=Fleet(database, minutes, clock),
         minutes=minutes,

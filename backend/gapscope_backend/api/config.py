@@ -9,6 +9,7 @@ from pathlib import Path
 from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO
 from gapscope_backend.errors import ConfigurationError
 from gapscope_backend.services.admin import database_url
+from gapscope_backend.store.retention import Retention
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class ServerConfig:
 
     ``port`` 0 takes a free one. ``database_url`` None is SQLite under ``data_dir``. ``allowed_hosts`` are names, beside
     those of localhost, that a request's Host header may hold (a tunnel's or a proxy's). ``static_dir`` None is the
-    built page of the installed package.
+    built page of the installed package. ``retention`` is what the workers go by, for forecasts.
     """
 
     data_dir: Path
@@ -27,6 +28,7 @@ class ServerConfig:
     gap_threshold: float = GAP_THRESHOLD_RATIO
     allowed_hosts: tuple[str, ...] = ()
     static_dir: Path | None = None
+    retention: Retention = Retention()
 
     @property
     def url_of_database(self) -> str:

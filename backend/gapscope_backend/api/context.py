@@ -10,12 +10,14 @@ from pathlib import Path
 from aiohttp import web
 
 from gapscope_backend.api.config import ServerConfig
+from gapscope_backend.services.capacity import Capacities
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
 from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.services.live import LiveHub
 from gapscope_backend.services.minutes import Minutes
 from gapscope_backend.store.database import Database, shown_url
+from gapscope_backend.store.disk import DiskGuard
 
 
 @dataclass
@@ -26,6 +28,8 @@ class Context:
     database: Database
     clock: Callable[[], int]
     ingest: Ingest
+    guard: DiskGuard
+    capacity: Capacities
     diagnosis: Diagnosis
     fleet: Fleet
     minutes: Minutes

@@ -15,6 +15,7 @@ from gapscope_backend.errors import (
     MalformedError,
     NotFoundError,
     RequestError,
+    StorageFullError,
     TooLargeError,
     UnauthenticatedError,
     UnprocessableError,
@@ -34,6 +35,7 @@ STATUS: dict[type[RequestError], tuple[int, str]] = {
     UnprocessableError: (422, "unprocessable"),
     UpgradeRequiredError: (426, "upgrade_required"),
     BusyError: (503, "busy"),
+    StorageFullError: (507, "storage_full"),
 }
 DESCRIPTIONS = {status: name.replace("_", " ") for status, name in STATUS.values()}
 
@@ -42,6 +44,7 @@ _HEADERS = {
     # RFC 9110 asks for what to upgrade to; the agent's package is what speaks the newer wire.
     426: {"Upgrade": "gapscope-wire/1"},
     503: {"Retry-After": "1"},
+    507: {"Retry-After": "30"},
 }
 
 

@@ -97,6 +97,15 @@ class ExportParameters(SelectionQuery, kw_only=True):
     )
 
 
+class CapacityQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The room of a database."""
+
+    limit_bytes: (
+        Annotated[int, Meta(ge=1, le=1 << 60, description="What the database may take, where its disk is not seen.")]
+        | None
+    ) = None
+
+
 class GapsQuery(SpanQuery, kw_only=True):
     """Gaps over a span."""
 

@@ -41,6 +41,7 @@ class Health(msgspec.Struct):
     database: str
     seconds_since_last_batch: float | None
     hosts: int
+    read_only: bool = False
 
 
 class MetricInfo(msgspec.Struct):

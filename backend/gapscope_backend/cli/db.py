@@ -1,14 +1,16 @@
-"""``gapscope db upgrade|check|stats|distribute|backup``: the database itself, whether or not a server runs on it."""
+"""``gapscope db``: the database itself, whether or not a server runs on it."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gapscope_backend.cli.arguments import add_known_data_option
+from gapscope_backend.cli.capacity import add_capacity_options, show_capacity
 from gapscope_backend.cli.database import add_database_options, database_of
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ ACTIONS = (
     ("upgrade", "bring the schema to its newest version"),
     ("check", "schema, keys and contents; exit code 1 when something is wrong"),
     ("stats", "rows and bytes of each table and host"),
+    ("capacity", "bytes by kind and host, growth, days until the disk is full, what retention would free"),
     ("distribute", "on PostgreSQL with Citus: distribute the tables of hosts over the nodes"),
     ("backup", "copy an SQLite database, in use or not, into a new file"),
 )
@@ -31,6 +34,8 @@ def add_parser(commands: Any) -> None:
         action = actions.add_parser(name, help=summary)
         add_known_data_option(action)
         add_database_options(action)
+        if name == "capacity":
+            add_capacity_options(action)
         if name == "backup":
             action.add_argument("file", type=Path, metavar="FILE", help="where to; must not exist")
 
@@ -44,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _with(url: str, work: Callable[[Database], Awaitable[int]]) -> int:
     from gapscope_backend.store.database import connect
 
-    database = connect(url)
+    database = connect(url, patient=True)
     try:
         return await work(database)
     finally:
@@ -119,4 +124,15 @@ async def _back_up(url: str, arguments: argparse.Namespace) -> int:
     return await _with(url, copy)
 
 
-_WORK = {"upgrade": _upgrade, "check": _check, "stats": _stats, "distribute": _distribute, "backup": _back_up}
+async def _capacity(url: str, arguments: argparse.Namespace) -> int:
+    return await _with(url, partial(show_capacity, arguments=arguments))
+
+
+_WORK = {
+    "upgrade": _upgrade,
+    "check": _check,
+    "stats": _stats,
+    "capacity": _capacity,
+    "distribute": _distribute,
+    "backup": _back_up,
+}

@@ -96,6 +96,7 @@ def _serve_api(arguments: argparse.Namespace) -> int:
         host=arguments.listen,
         port=arguments.port,
         database_url=arguments.database,
+        retention=_retention(arguments),
     )
 
     async def serve(stop: asyncio.Event) -> int:

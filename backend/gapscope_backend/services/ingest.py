@@ -28,6 +28,7 @@ from gapscope_backend.errors import (
     UpgradeRequiredError,
 )
 from gapscope_backend.store.database import Database
+from gapscope_backend.store.disk import DiskGuard
 from gapscope_backend.store.hot import CheckedBatch, digest_of, pack, store_batches
 from gapscope_backend.store.latest import collect_latest
 
@@ -40,12 +41,15 @@ BATCHES_AT_ONCE = 64
 class Ingest:
     """The one door for batches."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, guard: DiskGuard | None = None) -> None:
+        self._guard = guard
         self._slots = asyncio.Semaphore(CHECKS_AT_ONCE)
         self._commits = _Commits(database)
 
     async def take(self, body: bytes, encoding: str, host_pattern: str, now_ns: int) -> Acknowledgement:
         """Check and store a request's body. Raises a RequestError that says why, having stored nothing."""
+        if self._guard is not None:
+            await self._guard.check()
         async with self._slots:
             checked = await asyncio.to_thread(check, body, encoding, host_pattern, now_ns)
         stored = await self._commits.store(checked)

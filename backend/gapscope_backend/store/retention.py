@@ -81,9 +81,9 @@ async def delete_old(database: Database, keep: Retention, now_ns: int) -> int:
     """Delete what is older than it is kept; returns the number of batches and chunks."""
     await _delete_over(database, now_ns)
     raw_ns = now_ns - keep.raw_ns
-    gone = await _delete_rows(database, IngestHot, IngestHot.received_ns < raw_ns, _unpinned(IngestHot))
+    gone = await _delete_rows(database, IngestHot, IngestHot.received_ns < raw_ns, unpinned(IngestHot))
     gone += await _delete_raw_chunks(database, raw_ns)
-    gone += await _delete_rows(database, StackChunk, StackChunk.received_ns < raw_ns, _unpinned(StackChunk))
+    gone += await _delete_rows(database, StackChunk, StackChunk.received_ns < raw_ns, unpinned(StackChunk))
     for seconds, kept_ns in keep.tiers_ns.items():
         gone += await _delete_rows(database, Chunk, Chunk.tier == seconds, Chunk.received_ns < now_ns - kept_ns)
     await _delete_unused_stacks(database, raw_ns)
@@ -113,7 +113,8 @@ def _pinned(
     return exists().where(Pin.host_id == host_id, Pin.start_ns < end_ns, Pin.end_ns > start_ns)
 
 
-def _unpinned(model: type[IngestHot] | type[Chunk] | type[StackChunk]) -> ColumnElement[bool]:
+def unpinned(model: type[IngestHot] | type[Chunk] | type[StackChunk]) -> ColumnElement[bool]:
+    """Rows that no pin covers."""
     return ~_pinned(model.host_id, model.t0_ns, model.t1_ns)
 
 
@@ -131,7 +132,7 @@ async def _delete_raw_chunks(database: Database, before_ns: int) -> int:
     total = 0
     while True:
         async with database.write() as session:
-            conditions = (Chunk.tier == RAW, Chunk.received_ns < before_ns, _unpinned(Chunk))
+            conditions = (Chunk.tier == RAW, Chunk.received_ns < before_ns, unpinned(Chunk))
             keys = await _delete_some(session, Chunk, conditions)
             await note(session, keys)
         total += len(keys)

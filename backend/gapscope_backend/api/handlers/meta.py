@@ -29,7 +29,7 @@ async def get_health(request: web.Request) -> web.Response:
     except BusyError:
         return json_answer(Health("failing", __version__, dialect, None, 0), status=503)
     age = None if last_ns is None else max(0.0, (context.clock() - last_ns) / 1e9)
-    return json_answer(Health("ok", __version__, dialect, age, count))
+    return json_answer(Health("ok", __version__, dialect, age, count, context.guard.read_only))
 
 
 async def get_catalog(request: web.Request) -> web.Response:
