@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO
@@ -18,7 +18,8 @@ class ServerConfig:
 
     ``port`` 0 takes a free one. ``database_url`` None is SQLite under ``data_dir``. ``allowed_hosts`` are names, beside
     those of localhost, that a request's Host header may hold (a tunnel's or a proxy's). ``static_dir`` None is the
-    built page of the installed package. ``retention`` is what the workers go by, for forecasts.
+    built page of the installed package. ``retention`` is what the workers go by, for forecasts. ``read_only``: people
+    change nothing either, for a database that is only shown.
     """
 
     data_dir: Path
@@ -28,7 +29,8 @@ class ServerConfig:
     gap_threshold: float = GAP_THRESHOLD_RATIO
     allowed_hosts: tuple[str, ...] = ()
     static_dir: Path | None = None
-    retention: Retention = Retention()
+    retention: Retention = field(default_factory=Retention)
+    read_only: bool = False
 
     @property
     def url_of_database(self) -> str:

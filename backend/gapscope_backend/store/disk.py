@@ -1,8 +1,8 @@
 """How much room a database has, and when nothing more may be stored in it.
 
 A full disk would stop retention too, which needs room to write before it can free any. So below ``STOP_BELOW`` of the
-disk nothing new is taken, until ``GO_ABOVE`` of it is free again. Pages inside an SQLite file that hold nothing count as
-free: the file does not shrink when rows go, it is filled anew.
+disk nothing new is taken, until ``GO_ABOVE`` of it is free again. Pages inside an SQLite file that hold nothing count
+as free: the file does not shrink when rows go, it is filled anew.
 """
 
 from __future__ import annotations

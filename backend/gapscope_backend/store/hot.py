@@ -12,9 +12,10 @@ import msgspec
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from gapscope_agent.wire import Batch
+from gapscope_agent.wire import MAX_BATCH_BYTES, Batch
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.entities import store_entities
+from gapscope_backend.store.inflate import inflate
 from gapscope_backend.store.ingest_runs import Key, compacted_of
 from gapscope_backend.store.latest import LatestGroup, decode_latest, encode_latest, merge_latest
 from gapscope_backend.store.models import Event, Host, HostLatest, IngestHot
@@ -55,8 +56,8 @@ def pack(payload: bytes) -> tuple[str, bytes]:
 
 
 def unpack(encoding: str, payload: bytes) -> bytes:
-    """The msgpack of a stored batch."""
-    return zlib.decompress(payload) if encoding == DEFLATED else payload
+    """The msgpack of a stored batch. Raises StoreError where the database is damaged."""
+    return inflate(payload, MAX_BATCH_BYTES) if encoding == DEFLATED else payload
 
 
 async def store_batches(database: Database, batches: Sequence[CheckedBatch]) -> list[bool]:

@@ -16,10 +16,13 @@ from gapscope_agent.wire import Entity, MissingRun
 from gapscope_backend.errors import StoreError
 from gapscope_backend.store.chunks.block import Block
 from gapscope_backend.store.chunks.packing import Packed, Reader, Writer
+from gapscope_backend.store.inflate import inflate
 
 CODEC = "pco1"
 """Of raw chunks and tiers; another way of writing them gets another name."""
 _LENGTH_BYTES = 4
+MAX_HEAD_BYTES = 1 << 26
+"""Of what is in front of the matrices, inflated; a head of ten thousand series has a tenth of it."""
 
 
 class RunsOf(msgspec.Struct, array_like=True):
@@ -90,8 +93,4 @@ def assemble(head: bytes, writer: Writer) -> bytes:
 def take_apart(data: bytes) -> tuple[bytes, Reader]:
     """The head and a reader of what follows."""
     end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
-    try:
-        head = zlib.decompress(data[_LENGTH_BYTES:end])
-    except zlib.error as error:
-        raise StoreError(f"a chunk's head cannot be inflated ({error}); the database is damaged") from error
-    return head, Reader(data, end)
+    return inflate(data[_LENGTH_BYTES:end], MAX_HEAD_BYTES), Reader(data, end)

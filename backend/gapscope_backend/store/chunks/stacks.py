@@ -20,6 +20,7 @@ from gapscope_agent.wire import StackSample, WireFrame
 from gapscope_backend.errors import StoreError
 from gapscope_backend.store.chunks.packing import Packed, Writer
 from gapscope_backend.store.chunks.raw import assemble, take_apart
+from gapscope_backend.store.inflate import inflate
 
 Ints = npt.NDArray[np.int64]
 Frames = tuple[WireFrame, ...]
@@ -28,6 +29,8 @@ Thread = tuple[int, int]
 Known = TypeVar("Known", bound=Hashable)
 
 _FLAG = {None: -1, False: 0, True: 1}
+MAX_STACK_BYTES = 1 << 24
+"""A stack's frames, inflated."""
 _FRAMES = msgspec.msgpack.Decoder(list[WireFrame])
 
 
@@ -89,7 +92,7 @@ def stack_id(frames: Frames) -> tuple[int, bytes]:
 
 def frames_of(data: bytes) -> Frames:
     """The frames of a stored stack."""
-    return tuple(_FRAMES.decode(zlib.decompress(data)))
+    return tuple(_FRAMES.decode(inflate(data, MAX_STACK_BYTES)))
 
 
 def by_id(table: StackTable[Frames]) -> tuple[StackTable[int], dict[int, bytes]]:

@@ -1,0 +1,19 @@
+"""Inflating stored bytes into bounded memory: a database may come from somebody else, as an incident file does."""
+
+from __future__ import annotations
+
+import zlib
+
+from gapscope_backend.errors import StoreError
+
+
+def inflate(data: bytes, most_bytes: int) -> bytes:
+    """The inflated bytes. Raises StoreError for more than ``most_bytes``, and for what is no whole zlib stream."""
+    stream = zlib.decompressobj()
+    try:
+        plain = stream.decompress(data, most_bytes)
+    except zlib.error as error:
+        raise StoreError(f"stored bytes cannot be inflated ({error}); the database is damaged") from error
+    if not stream.eof:
+        raise StoreError(f"stored bytes are cut short or inflate to more than {most_bytes}; the database is damaged")
+    return plain
