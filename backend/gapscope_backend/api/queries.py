@@ -10,6 +10,7 @@ from aiohttp import web
 from msgspec import Meta
 
 from gapscope_agent.wire import HOST_PATTERN
+from gapscope_backend.analysis.flame import Where
 from gapscope_backend.analysis.language import LANGUAGES, Language, language_of_header, read_language
 from gapscope_backend.errors import MalformedError
 from gapscope_backend.services.series import MAX_BUCKETS
@@ -110,6 +111,36 @@ class GapsQuery(SpanQuery, kw_only=True):
     """Gaps over a span."""
 
     limit: Annotated[int, Meta(ge=1, le=10_000, description="How many of the longest gaps to list.")] = 200
+
+
+class FlameQuery(SpanQuery, kw_only=True):
+    """Stacks of a span, folded."""
+
+    where: Annotated[
+        Where,
+        Meta(description="all; idle (each sample by the idle share of its 100 ms); gaps; outside (of gaps)."),
+    ] = "all"
+    against: Annotated[Where, Meta(description="The other side of a difference.")] | None = None
+    gpu: (
+        Annotated[int, Meta(ge=0, le=1023, description="Index of the GPU whose gaps count, all by default.")] | None
+    ) = None
+    span: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=130)]],
+        Meta(max_length=1000, description="FROM..TO, parts of the span that count; repeatable."),
+    ] = []
+    pid: Annotated[list[Annotated[int, Meta(ge=0)]], Meta(max_length=100, description="Processes; repeatable.")] = []
+    tid: Annotated[list[Annotated[int, Meta(ge=0)]], Meta(max_length=100, description="Threads; repeatable.")] = []
+    by: Annotated[
+        Literal["none", "process", "thread"], Meta(description="What stands at the root before the functions.")
+    ] = "none"
+    on_cpu: Annotated[bool, Meta(description="Leave out threads that waited.")] = False
+    min_share: Annotated[
+        float, Meta(ge=0, lt=1, description="Leave out nodes of this share of the whole or less (JSON only).")
+    ] = 0.0005
+    format: Annotated[
+        Literal["json", "collapsed", "speedscope"],
+        Meta(description="`Flame` as JSON, collapsed stacks as text, or a speedscope file."),
+    ] = "json"
 
 
 class ContrastQuery(SpokenSpanQuery, kw_only=True):

@@ -6,6 +6,7 @@ from gapscope_agent.wire import MEDIA_TYPE, Acknowledgement
 from gapscope_backend.analysis.checklist import Checklist
 from gapscope_backend.analysis.compare import Comparison
 from gapscope_backend.analysis.contrast import Contrast
+from gapscope_backend.analysis.flame import Flame
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api import queries, schema
 from gapscope_backend.api.annotation_routes import ANNOTATION_ROUTES
@@ -110,6 +111,17 @@ ROUTES: tuple[Route, ...] = (
         "What the GPUs waited for over a span of at most an hour",
         query=queries.SpokenSpanQuery,
         answer=Verdict,
+        problems=(400, 404, 422),
+    ),
+    Route(
+        "GET",
+        f"{HOST}/flame",
+        Access.READ,
+        analysis.get_flame,
+        "Python stacks of a span of at most six hours as a flame graph: all, by idle time, in the GPU's gaps, outside",
+        query=queries.FlameQuery,
+        answer=Flame,
+        answer_types=("text/plain",),
         problems=(400, 404, 422),
     ),
     Route(

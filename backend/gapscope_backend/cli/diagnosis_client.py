@@ -69,23 +69,32 @@ def ask(
     Errors name the answer as ``called``.
     """
     asked = [*query, ("lang", language)] if language != DEFAULT_LANGUAGE else query
+    body = fetch(server, token_file, path, asked)
+    try:
+        return msgspec.json.decode(body, type=answer, dec_hook=from_message)
+    except msgspec.MsgspecError as error:
+        where = "/".join(path)
+        raise ServerAnswerError(
+            f"{read_server(server)} did not answer {where} with {called} ({error}); is it a Gapscope server?"
+        ) from error
+
+
+def fetch(server: str | None, token_file: Path | None, path: Sequence[str], query: Sequence[tuple[str, str]]) -> bytes:
+    """The body of GET ``path`` (its parts, unquoted). Raises ServerAnswerError where the server has none to give."""
     address, token = read_server(server), read_token(token_file)
     where = "/".join(urllib.parse.quote(part, safe="") for part in path)
-    url = f"{address}/api/v1/{where}?{urllib.parse.urlencode(asked)}"
+    url = f"{address}/api/v1/{where}?{urllib.parse.urlencode(query)}"
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 - checked above
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - checked above
-            body = response.read(MAX_ANSWER_BYTES)
+            body: bytes = response.read(MAX_ANSWER_BYTES)
+            return body
     except urllib.error.HTTPError as error:
         raise ServerAnswerError(
             f"{address} refused ({error.code}): {_problem(error.read(MAX_ANSWER_BYTES))}"
         ) from error
     except OSError as error:
         raise ServerAnswerError(f"{address} cannot be reached: {error}. Is the server running there?") from error
-    try:
-        return msgspec.json.decode(body, type=answer, dec_hook=from_message)
-    except msgspec.MsgspecError as error:
-        raise ServerAnswerError(f"{url} did not answer with {called} ({error}); is it a Gapscope server?") from error
 
 
 def _problem(body: bytes) -> str:

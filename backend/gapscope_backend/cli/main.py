@@ -21,6 +21,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("explain", "say what the GPUs of a recording or a host waited for, with evidence"),
     ("compare", "set recordings or spans of hosts side by side"),
     ("check", "go through the checklist before a service or a training goes live"),
+    ("flame", "fold Python stacks into a flame graph: all, or those of the GPU's gaps"),
     ("record", "record this host's readings into a folder"),
     ("replay", "send a recording to a server, as if its host were live"),
     ("agent", "run the agent of this host"),
