@@ -14,6 +14,7 @@ from gapscope_backend.analysis.verdict import Span
 from gapscope_backend.analysis.window import CELL_NS, Floats, Ints, StackSamples, Window
 
 _ROUND = 4
+_FLAGS = 10_000_000
 
 
 def build_flame(window: Window, choice: Choice) -> Flame:
@@ -111,12 +112,11 @@ class _Tree:
             keys.append(pids)
         if by == "thread":
             keys.append(tids)
-        combined = _combined(keys)
-        _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
+        inverse, first = _numbered(_combined(keys))
         sums = np.bincount(inverse, weights=weights, minlength=first.size)
-        other_sums = (
-            np.zeros(first.size) if others is None else np.bincount(inverse, weights=others, minlength=first.size)
-        )
+        other_sums: Floats = np.zeros(first.size)
+        if others is not None:
+            other_sums = np.bincount(inverse, weights=others, minlength=first.size).astype(np.float64)
         numbers = [self._number(FlameFrame(f.function, f.file, f.line)) for f in source.frames]
         for at, weight, other in zip(first.tolist(), sums.tolist(), other_sums.tolist(), strict=True):
             if weight or other:
@@ -135,17 +135,19 @@ class _Tree:
         places: dict[int, int] = {-1: -1}
         frames: dict[int, int] = {}
         nodes = FlameNodes()
+        kept: list[int] = []
         for at, parent in enumerate(self.parent):
             if parent not in places or not (total[at] > limits[0] or other_total[at] > limits[1]):
                 continue
-            places[at] = len(nodes.frame)
+            places[at] = len(kept)
+            kept.append(at)
             nodes.frame.append(frames.setdefault(self.frame[at], len(frames)))
             nodes.parent.append(places[parent])
-            nodes.total.append(round(total[at], _ROUND))
-            nodes.own.append(round(self.own[at], _ROUND))
-            if self.has_other:
-                nodes.other_total.append(round(other_total[at], _ROUND))
-                nodes.other_own.append(round(self.other[at], _ROUND))
+        nodes.total.extend(_rounded(total, kept))
+        nodes.own.extend(_rounded(self.own, kept))
+        if self.has_other:
+            nodes.other_total.extend(_rounded(other_total, kept))
+            nodes.other_own.extend(_rounded(self.other, kept))
         return nodes, [self.frames[number] for number in frames]
 
     def _summed(self, own: list[float]) -> list[float]:
@@ -188,3 +190,19 @@ def _combined(keys: list[Ints]) -> Ints:
         _, number = np.unique(key, return_inverse=True)
         combined = combined * (int(number.max()) + 1 if number.size else 1) + number
     return combined
+
+
+def _numbered(keys: Ints) -> tuple[Ints, Ints]:
+    """The keys as numbers without many holes, and the first position of each number (0 for one that does not occur)."""
+    most = int(keys.max()) if keys.size else -1
+    if most >= _FLAGS:
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        return inverse, first
+    first = np.zeros(most + 1, dtype=np.int64)
+    first[keys[::-1]] = np.arange(keys.size - 1, -1, -1)
+    return keys, first
+
+
+def _rounded(column: list[float], kept: list[int]) -> list[float]:
+    rounded: list[float] = np.round(np.array(column)[kept], _ROUND).tolist() if kept else []
+    return rounded

@@ -70,7 +70,7 @@ def table_of(
 
 
 def join_stacks(tables: Sequence[StackTable[Known]]) -> StackTable[Known]:
-    """All samples in order of time, stacks in one numbering."""
+    """All samples in order of time, those of one moment in the order of the tables; stacks in one numbering."""
     numbers: dict[Known, int] = {}
     parts = []
     for table in tables:
@@ -79,8 +79,11 @@ def join_stacks(tables: Sequence[StackTable[Known]]) -> StackTable[Known]:
         rows[:, 5] = own[rows[:, 5]] if own.size else rows[:, 5]
         parts.append(rows)
     rows = np.concatenate(parts) if parts else np.empty((0, 6), dtype=np.int64)
-    order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))
-    return StackTable(rows[order], list(numbers), {key: name for table in tables for key, name in table.names.items()})
+    times = rows[:, 0]
+    if (np.diff(times) < 0).any():
+        # Tables of single processes, ascending each: merging the runs is far cheaper than sorting by three columns.
+        rows = rows[np.argsort(times, kind="stable")]
+    return StackTable(rows, list(numbers), {key: name for table in tables for key, name in table.names.items()})
 
 
 def stack_id(frames: Frames) -> tuple[int, bytes]:
