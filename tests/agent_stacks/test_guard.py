@@ -32,6 +32,12 @@ def test_the_cost_of_a_trace_is_shared_by_its_looks() -> None:
     assert guard.looked(Cost(cpu_seconds=0.1, wall_seconds=10.0, threads=2), 100, 0.1).state == states.SAMPLING
 
 
+def test_a_trace_that_falls_behind_its_rhythm_counts_as_late() -> None:
+    guard = Guard(9, 0.1)
+    standing = guard.looked(Cost(1.0, 12.0, 159, behind_seconds=6.28), 100, 1.0)
+    assert (standing.state, standing.reason) == (states.TOO_SLOW, "a look at process 9 came 6.3 s late (159 threads)")
+
+
 def test_looks_that_come_late_again_and_again_end_the_watching() -> None:
     guard = Guard(9, 0.2)
     late = Cost(cpu_seconds=0.01, wall_seconds=2.5, threads=3)

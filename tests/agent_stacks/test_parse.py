@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gapscope_agent.stacks.parse import MAX_DEPTH, MAX_THREADS, OutputError, parse_dump, parse_trace
+from gapscope_agent.stacks.parse import MAX_DEPTH, MAX_THREADS, OutputError, parse_dump, parse_trace, seconds_behind
 
 
 def mark(kind: str, name: str, ts: int, tid: int = 1, line: int = 0) -> dict[str, Any]:
@@ -76,6 +76,12 @@ def test_each_look_of_a_trace_is_whole_and_innermost_first() -> None:
 def test_a_trace_that_is_none_is_named(output: bytes, what: str) -> None:
     with pytest.raises(OutputError, match=what):
         parse_trace(output)
+
+
+def test_what_py_spy_says_of_its_lateness() -> None:
+    said = "py-spy> 1.17s behind in sampling, results may be inaccurate.\npy-spy> 6.28s behind in sampling, x"
+    assert seconds_behind(said) == 6.28
+    assert seconds_behind("py-spy> Sampling process 10 times a second") == 0.0
 
 
 _NAMES = st.sampled_from(["thread (1): a", "thread (0xFF): b", "f", "g"]) | st.text(max_size=20)

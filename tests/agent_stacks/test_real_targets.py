@@ -76,6 +76,7 @@ def test_more_threads_than_are_sampled_end_in_a_hard_stop(start: Starter) -> Non
     target = start("threads", "--count", str(MAX_TARGET_THREADS + 1))
     guard = Guard(target.pid, 0.2)
     sampler = PySpySampler()
+    assert len(good(sampler.snapshot(target.pid)).moments[0].threads) == MAX_TARGET_THREADS + 1
     while not guard.ended:
         answer = sampler.snapshot(target.pid)
         assert isinstance(answer, Refused)

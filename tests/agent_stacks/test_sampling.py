@@ -14,7 +14,7 @@ from gapscope_agent.stacks.sampling import StackSampling
 from gapscope_agent.stacks.settings import StackSettings
 from gapscope_agent.stacks.targets import MAX_TARGETS, Targets
 from tests.agent_sources.fakes import FakeClock
-from tests.agent_stacks.conftest import FakeAccess, Stream, refusal, sampled, until
+from tests.agent_stacks.conftest import HOME, FakeAccess, Stream, refusal, sampled, until
 
 NS = 1_000_000_000
 
@@ -97,7 +97,7 @@ def test_a_drop_is_seen_by_the_next_tick_and_its_stacks_reach_the_stream(
     make: Make, clock: SteppedClock, drops: DropWatch, stream: Stream
 ) -> None:
     access = FakeAccess(lambda _: sampled(77))
-    sampling = make(access, [5], strip_prefixes=("/home/ann",))
+    sampling = make(access, [5], strip_prefixes=(HOME,))
     drop(drops, clock)
     sampling.tick()
     until(lambda: bool(stream.stacks()))

@@ -60,9 +60,9 @@ class Guard:
         """A look (or a trace of several) went well; ``looks`` shares its cost."""
         per_look = cost.cpu_seconds / max(1, looks)
         self._cpu_seconds = per_look if self._cpu_seconds is None else 0.7 * self._cpu_seconds + 0.3 * per_look
-        late = looks == 1 and cost.wall_seconds > LATE_SECONDS
-        if late:
-            text = f"a look at process {self.pid} took {cost.wall_seconds:.1f} s ({cost.threads} threads)"
+        late_seconds = max(cost.behind_seconds, cost.wall_seconds if looks == 1 else 0.0)
+        if late_seconds > LATE_SECONDS:
+            text = f"a look at process {self.pid} came {late_seconds:.1f} s late ({cost.threads} threads)"
             return self._strike(states.TOO_SLOW, text)
         self._strikes, self._pause_seconds = 0, 0.0
         pause = self.pause_seconds(share_cores)

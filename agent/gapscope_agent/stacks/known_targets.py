@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gapscope_agent.sources.proc_files import stat_if_alive
 from gapscope_agent.stacks import states
 from gapscope_agent.stacks.messages import Refused
+from gapscope_agent.stacks.parse import SeenThread
 from gapscope_agent.stacks.run_times import RunTimes
 from gapscope_agent.stacks.states import SystemView
 
 MAX_TARGET_THREADS = 400
-"""py-spy reads every Python thread at every look; at 159 threads a look took 50 ms of CPU."""
+"""Of Python: py-spy reads each at every look, and at 159 of them a look took 50 ms of CPU. Native ones cost nothing."""
 MAX_POLLED_THREADS = 64
 MAX_KEPT = 1024
 
@@ -36,9 +38,6 @@ class KnownTargets:
         if refused is not None or stat is None:
             self._known.pop(pid, None)
             return refused or states.not_there(self._view, pid)
-        if stat.threads > MAX_TARGET_THREADS:
-            text = f"process {pid} has {stat.threads} threads; at most {MAX_TARGET_THREADS} are sampled"
-            return Refused(states.TOO_MANY_THREADS, text, final=False)
         known = self._known.get(pid)
         if known is None or known.start_jiffies != stat.start_jiffies:
             version = self._view.python_version(pid)
@@ -47,7 +46,12 @@ class KnownTargets:
                 return unsupported
             if len(self._known) >= MAX_KEPT:
                 self._known.clear()
-            self._known[pid] = _Target(stat.start_jiffies)
+            known = self._known[pid] = _Target(stat.start_jiffies)
+        if len(known.python_tids) > MAX_TARGET_THREADS:
+            text = (
+                f"process {pid} has {len(known.python_tids)} Python threads; at most {MAX_TARGET_THREADS} are sampled"
+            )
+            return Refused(states.TOO_MANY_THREADS, text, final=False)
         return None
 
     def polled(self, pid: int, times: RunTimes) -> list[int]:
@@ -56,8 +60,8 @@ class KnownTargets:
         tids = known.python_tids if known is not None and known.python_tids else times.tids()
         return tids[:MAX_POLLED_THREADS]
 
-    def remember(self, pid: int, python_tids: list[int]) -> None:
-        """Keep which threads run Python, as a look told."""
+    def remember(self, pid: int, threads: Iterable[SeenThread]) -> None:
+        """Keep which threads run Python, as the newest look told."""
         known = self._known.get(pid)
         if known is not None:
-            known.python_tids = python_tids
+            known.python_tids = [thread.tid for thread in threads if thread.tid is not None]

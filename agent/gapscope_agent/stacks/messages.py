@@ -59,11 +59,15 @@ Request = Snapshot | Trace | Facts
 
 
 class Cost(msgspec.Struct):
-    """What one answer took: CPU of the sampler and of reading /proc, time on the wall, and the threads it saw."""
+    """What one answer took: CPU of the sampler and of reading /proc, time on the wall, and the threads it saw.
+
+    ``behind_seconds`` is how far a trace fell behind its own rhythm, as py-spy told.
+    """
 
     cpu_seconds: float
     wall_seconds: float
     threads: int
+    behind_seconds: float = 0.0
 
 
 class Moment(msgspec.Struct):

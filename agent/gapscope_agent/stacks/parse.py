@@ -77,6 +77,7 @@ class _Mark(msgspec.Struct):
 
 _DUMP = msgspec.json.Decoder(list[_DumpThread])
 _TRACE = msgspec.json.Decoder(list[_Mark])
+_BEHIND = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s behind in sampling")
 _THREAD = re.compile(r"thread \((0[xX][0-9A-Fa-f]{1,16}|\d{1,19})\)(?:: (.*))?\Z", re.DOTALL)
 
 
@@ -149,6 +150,11 @@ class _Stack:
             name=found[2][:MAX_TEXT] if found[2] else None,
             frames=tuple(_frame(f.name, f.args.filename, f.args.line) for f in reversed(frames)),
         )
+
+
+def seconds_behind(said: str) -> float:
+    """The most that py-spy said it was behind its rhythm; it says so from 1 s on."""
+    return max((float(found) for found in _BEHIND.findall(said)), default=0.0)
 
 
 def _groups(marks: list[_Mark]) -> Iterator[list[_Mark]]:

@@ -15,7 +15,7 @@ from gapscope_agent.reading import Frame, ThreadStack
 from gapscope_agent.stacks import states
 from gapscope_agent.stacks.known_targets import KnownTargets
 from gapscope_agent.stacks.messages import Cost, Moment, Refused, Sampled
-from gapscope_agent.stacks.parse import Look, OutputError, SeenThread, parse_dump, parse_trace
+from gapscope_agent.stacks.parse import Look, OutputError, SeenThread, parse_dump, parse_trace, seconds_behind
 from gapscope_agent.stacks.pyspy import PySpyMissingError, Run, dump, find_pyspy, record
 from gapscope_agent.stacks.run_times import RunHistory, RunTimes, ran
 from gapscope_agent.stacks.source_lines import SourceLines
@@ -64,13 +64,14 @@ class PySpySampler:
         times = RunTimes(self._view.proc, pid)
         before = times.poll(self._targets.polled(pid, times), states=True)
         run = dump(program, pid, SNAPSHOT_LIMIT_SECONDS)
-        after = times.poll(times.tids(), states=True)
+        after = times.poll(self._targets.polled(pid, times), states=True)
         seen = self._parsed(pid, run, parse_dump, own)
         if isinstance(seen, Refused):
             return seen
-        threads = self._identified(pid, seen, after.threads)
+        threads = self._identified(pid, seen, times.tids())
+        self._targets.remember(pid, threads)
         stacks = [self._stack(pid, one, ran(before, after, one.tid or 0, one.active)) for one in threads]
-        moment = Moment((run.began_ns + run.ended_ns) // 2, stacks)
+        moment = Moment(run.ended_ns - (run.ended_ns - run.began_ns) // 4, stacks)  # it reads after it has attached
         return Sampled([moment], _cost(run, own, len(stacks)))
 
     def trace(self, pid: int, rate_hertz: int, seconds: float) -> Sampled | Refused:
@@ -95,6 +96,7 @@ class PySpySampler:
         identified = self._identified(pid, [thread for look in looks for thread in look.threads], existing)
         tids = {thread.ident: thread.tid for thread in identified}
         looks = [Look(look.t_us, tuple(replace(one, tid=tids[one.ident]) for one in look.threads)) for look in looks]
+        self._targets.remember(pid, looks[-1].threads if looks else ())
         history = RunHistory(polls)
         moments = [
             Moment(t, [self._stack(pid, one, history.ran_at(t, one.tid or 0)) for one in threads])
@@ -140,7 +142,6 @@ class PySpySampler:
             if thread.ident not in numbers:
                 numbers[thread.ident] = thread.tid or self._number(pid, thread, existing)
             found.append(replace(thread, tid=numbers[thread.ident]))
-        self._targets.remember(pid, list(dict.fromkeys(numbers.values())))
         return found
 
     def _number(self, pid: int, thread: SeenThread, existing: Collection[int]) -> int:
@@ -160,4 +161,5 @@ class PySpySampler:
 
 
 def _cost(run: Run, own: float, threads: int) -> Cost:
-    return Cost(run.cpu_seconds + time.thread_time() - own, run.wall_seconds, threads)
+    cpu_seconds = run.cpu_seconds + time.thread_time() - own
+    return Cost(cpu_seconds, run.wall_seconds, threads, seconds_behind(run.said))

@@ -13,6 +13,9 @@ from gapscope_backend.cli.arguments import positive_seconds
 if TYPE_CHECKING:
     from gapscope_agent.reading import Reading
 
+STACK_RATE_HERTZ, STACK_CPU_CORES = 10, 0.5
+"""A recording is short and made on purpose, so its stacks may be dense."""
+
 
 def add_parser(commands: Any) -> None:
     """Options of ``gapscope record``."""
@@ -54,7 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     from gapscope_agent.recording.write import record
     from gapscope_agent.stacks.settings import StackSettings
 
-    stacks = None if arguments.no_stacks else StackSettings(helper_socket=arguments.helper_socket)
+    wanted = StackSettings(
+        burst_rate_hertz=STACK_RATE_HERTZ, max_cpu_cores=STACK_CPU_CORES, helper_socket=arguments.helper_socket
+    )
+    stacks = None if arguments.no_stacks else wanted
     record(arguments.directory, arguments.seconds, stacks=stacks, stacks_of=arguments.stacks_of)
     recording = open_recording(arguments.directory)
     for note in recording.origin.notes:
