@@ -217,13 +217,19 @@ def test_one_bad_target_does_not_stop_the_others(make: Make, stream: Stream) -> 
     until(lambda: {stacks.pid for stacks in stream.stacks()} == {6})
 
 
-def test_more_processes_than_are_sampled_are_counted(make: Make, stream: Stream) -> None:
+def test_more_processes_than_are_sampled_are_counted(make: Make, stream: Stream, clock: SteppedClock) -> None:
     access = FakeAccess(lambda request: Refused(states.NOT_PYTHON, "none", final=True))
     sampling = make(access, list(range(1, MAX_TARGETS + 4)))
     sampling.ask(100)
     sampling.tick()
     until(lambda: len(access.asked) == MAX_TARGETS)
     assert stream.reason("stacks").startswith("3 processes more")
+    assert isinstance(sampling._targets, GivenTargets)
+    sampling._targets.pids = [1]
+    for _ in range(2):
+        clock.advance(1.1)
+        sampling.tick()
+    assert [state for source, state in stream.states() if source == "stacks"] == [states.TOO_MANY_PROCESSES, "ok"]
 
 
 def test_what_is_missing_is_told_at_the_start(make: Make, stream: Stream) -> None:

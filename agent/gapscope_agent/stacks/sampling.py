@@ -61,6 +61,7 @@ class StackSampling:
         self._chosen_ns: int | None = None
         self._activity = Activity.NOTHING
         self._flows_until_ns = 0
+        self._left_out = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -126,12 +127,18 @@ class StackSampling:
         self._chosen_ns = 0 if first else mono_ns  # owners at once, who feeds them with the next tick
         found = self._targets.choose(self._owners(), mono_ns, look_for_peers=not first)
         self._chosen = found[:MAX_TARGETS]
-        if len(found) > MAX_TARGETS:
-            text = f"{len(found) - MAX_TARGETS} processes more are left out; at most {MAX_TARGETS} are sampled"
-            self._outlet.state(self._clock.wall_ns(), SOURCE, Standing(states.TOO_MANY_PROCESSES, text))
+        self._tell_left_out(len(found) - MAX_TARGETS)
         for key in [key for key in self._guards if key[0] not in self._chosen]:
             del self._guards[key]
             self._outlet.forget(f"{SOURCE}:{key[0]}")
+
+    def _tell_left_out(self, count: int) -> None:
+        if count > 0:
+            text = f"{count} processes more are left out; at most {MAX_TARGETS} are sampled"
+            self._outlet.state(self._clock.wall_ns(), SOURCE, Standing(states.TOO_MANY_PROCESSES, text))
+        elif self._left_out:
+            self._outlet.state(self._clock.wall_ns(), SOURCE, Standing("ok", ""))
+        self._left_out = count > 0
 
     def _employ(self) -> None:
         kinds = [Activity.BURST] if self._activity is Activity.BURST else []
