@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 DATA ?= data
 STAMP = $(VENV)/.installed
 
-.PHONY: up test lint types unit page browser bench clean
+.PHONY: up test lint types unit page browser bench soak clean
 
 up: $(VENV)/.server
 	$(BIN)/gapscope up --data $(DATA) $(UP)
@@ -46,6 +46,9 @@ browser: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/bench -q -s
+
+soak: $(VENV)/.dev
+	$(BIN)/python -m tests.store.kills --kills 100
 
 clean:
 	rm -rf $(VENV) frontend/node_modules frontend/gapscope_frontend/static

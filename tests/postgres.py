@@ -15,9 +15,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import psycopg
 
 START_SECONDS = 30.0
@@ -82,6 +83,17 @@ class PostgresServer:
             self._process.send_signal(how)
             self._process.wait(30)
             self._process = None
+
+    def crash(self) -> None:
+        """SIGKILL to all of its processes at one moment; ``start`` recovers the data from its log."""
+        assert self._process is not None
+        server = psutil.Process(self._process.pid)
+        server.suspend()  # it starts no other meanwhile
+        for one in [*server.children(), server]:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        self._process.wait(30)
+        self._process = None
 
     def url(self, name: str) -> str:
         """Address of a database of this server."""
