@@ -1,6 +1,6 @@
 """What taking stacks costs the watched: alternating windows with and without, judged by the interval's upper bound.
 
-``python -m tests.gpu.stack_cost --output FILE`` with the project's roots on the path. Uses a GPU through torch where
+``python -m tests.gpu.stack_cost --output FILE`` with the project's roots on the path and py-spy on PATH. Uses a GPU through torch where
 there is one, else numpy stands in and the figures are a CPU's. A pair is one window with and one without, in random
 order; the slowdown is the mean of the pairs' log ratios with a bootstrap interval of 95 %. In ``continuous`` each
 window is a trace of its own, so that attaching is paid every window instead of every 10 s: the figure is an upper
