@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gapscope_backend.api import incident_schema as schema
-from gapscope_backend.api.handlers import incidents
+from gapscope_backend.api.handlers import incident_file, incidents
 from gapscope_backend.api.queries import LanguageQuery
 from gapscope_backend.api.route import API, Access, Route
+from gapscope_backend.services.incident_files import MEDIA_TYPE
 
 INCIDENT = API + "/incidents/{incident}"
 
@@ -29,6 +30,15 @@ INCIDENT_ROUTES: tuple[Route, ...] = (
         query=LanguageQuery,
         answer=schema.IncidentDetail,
         problems=(400, 404),
+    ),
+    Route(
+        "GET",
+        f"{INCIDENT}/file",
+        Access.READ,
+        incident_file.get_incident_file,
+        "One incident with its data as a file that opens anywhere",
+        answer_types=(MEDIA_TYPE,),
+        problems=(404, 503),
     ),
     Route(
         "POST",

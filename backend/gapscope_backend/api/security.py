@@ -9,7 +9,7 @@ from aiohttp import web
 
 from gapscope_backend.api.context import CONTEXT
 from gapscope_backend.api.problems import problem_response
-from gapscope_backend.api.route import Access, Handler
+from gapscope_backend.api.route import API, Access, Handler
 from gapscope_backend.api.schema import Problem
 from gapscope_backend.errors import ForbiddenError, UnauthenticatedError
 from gapscope_backend.services.access import Session, verify_session, verify_token
@@ -45,6 +45,7 @@ class Caller:
     token: Token | None = None
 
 
+_OF_SESSIONS = frozenset({f"{API}/login", f"{API}/logout"})
 _CALLER = web.RequestKey("CALLER", Caller)
 
 
@@ -89,7 +90,15 @@ async def check_access(request: web.Request, handler: Handler) -> web.StreamResp
         _check_not_cross_site(request)
     else:
         request[_CALLER] = await _identify(request, access)
+    _check_writable(request)
     return await handler(request)
+
+
+def _check_writable(request: web.Request) -> None:
+    """On a database that is only shown, only logging in and out change anything."""
+    read_only = request.app[CONTEXT].config.read_only
+    if read_only and request.method not in SAFE_METHODS and request.path not in _OF_SESSIONS:
+        raise ForbiddenError("this server only shows a file; nothing can be changed or sent here")
 
 
 async def _identify(request: web.Request, access: Access) -> Caller:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from aiohttp import web
@@ -17,8 +18,13 @@ __all__ = ["ServerConfig", "loop_factory", "run_server"]
 SHUTDOWN_SECONDS = 5.0
 
 
-async def run_server(config: ServerConfig, ready: Callable[[str], None] | None, stop: asyncio.Event) -> None:
-    """Serve until ``stop`` is set. ``ready`` gets the address once connections are taken.
+async def run_server(
+    config: ServerConfig,
+    ready: Callable[[str], None] | None,
+    stop: asyncio.Event,
+    clock: Callable[[], int] = time.time_ns,
+) -> None:
+    """Serve until ``stop`` is set. ``ready`` gets the address once connections are taken; ``clock`` gives ns.
 
     Raises ConfigurationError for settings that cannot be used and StoreError for a database that cannot be opened.
     """
@@ -26,7 +32,7 @@ async def run_server(config: ServerConfig, ready: Callable[[str], None] | None, 
     database = await open_database(config.url_of_database)
     # Bodies are decompressed by the handler that takes them, in bounded memory, never by the server before it.
     runner = web.AppRunner(
-        create_app(config, database), auto_decompress=False, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS
+        create_app(config, database, clock), auto_decompress=False, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS
     )
     try:
         await runner.setup()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,10 +23,11 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "explain",
         help="say what the GPUs of a recording or a host waited for, with evidence",
-        description="A directory is a recording and is read on this machine; any other word is the name of a host "
+        description="A directory is a recording, a file one that `gapscope incident export` wrote: both are read "
+        "on this machine. Any other word is the name of a host "
         "and its server is asked (by default about the last 5 minutes).",
     )
-    parser.add_argument("target", metavar="DIR_OR_HOST", help="folder of a recording, or name of a host")
+    parser.add_argument("target", metavar="DIR_OR_HOST", help="folder of a recording, an incident file, or a host")
     when = "ISO 8601 time; for a recording also +SECONDS from its start, for a host now-15m"
     parser.add_argument("--from", dest="start", type=_moment, metavar="TIME", help=f"begin of the span: {when}")
     parser.add_argument("--to", dest="end", type=_moment, metavar="TIME", help="end of the span, in the same forms")
@@ -60,6 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     notes: Sequence[str] = ()
     if folder.is_dir():
         answer, notes = _explain_recording(folder, arguments.start, arguments.end)
+    elif folder.is_file():
+        answer, notes = asyncio.run(_explain_file(folder, arguments.start, arguments.end))
     elif folder.exists() or "/" in arguments.target:
         raise UsageError(f"{arguments.target} is no folder; name the folder of a recording, or a host")
     else:
@@ -94,6 +98,17 @@ def _explain_recording(folder: Path, start: Moment | None, end: Moment | None) -
         None if end is None else end.after(begin),
     )
     return diagnose(window), origin.notes
+
+
+async def _explain_file(path: Path, start: Moment | None, end: Moment | None) -> tuple[Verdict, Sequence[str]]:
+    """The verdict on an incident file, and what the incident said when the file was made."""
+    from gapscope_backend.services.incident_files import explain_file, opened_file
+
+    async with opened_file(path) as opened:
+        begin, incident = opened.host.first_data_ns, opened.incident
+        bounds = (None if moment is None else moment.after(begin) for moment in (start, end))
+        said = f"Incident {incident.id} of {opened.host.name}, {incident.state}: {incident.sentence}"
+        return await explain_file(opened, *bounds), (said,)
 
 
 def _explain_host(arguments: argparse.Namespace, language: Language) -> Verdict:

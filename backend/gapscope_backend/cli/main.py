@@ -29,6 +29,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("server", "run the backend: ingest, API and page"),
     ("token", "create, list and revoke access tokens"),
     ("db", "upgrade, check, measure, distribute and back up the database"),
+    ("incident", "write an incident into a file that opens anywhere"),
+    ("open", "show an incident file on the page"),
     ("export", "write the stored series of a host into a CSV, Arrow or Parquet file"),
     ("login", "print a new one-time address to log in with"),
 )
