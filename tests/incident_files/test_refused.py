@@ -9,15 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from alembic import command
 
 from gapscope_backend.cli.main import main
 from gapscope_backend.errors import StoreError
 from gapscope_backend.services.incident_files import export_incident, opened_file
 from gapscope_backend.store import foreign_file, incident_file
-from gapscope_backend.store.database import connect, sqlite_url
+from gapscope_backend.store.database import connect, migration_config, sqlite_url
 from gapscope_backend.store.foreign_file import IncidentFileError
 from gapscope_backend.store.incident_file import APPLICATION_ID
 from gapscope_backend.store.incidents import IncidentFilter, list_incidents
+from gapscope_backend.store.integrity import check_database
 
 
 async def refused(path: Path) -> str:
@@ -43,6 +45,11 @@ async def test_the_file_itself_opens(file: Path) -> None:
         assert opened.incident.cause == "cpu_preprocess"
 
 
+def content(file: Path) -> bytes:
+    """The bytes of the file."""
+    return file.read_bytes()
+
+
 def rewritten(file: Path, change: Callable[[bytes], bytes]) -> Path:
     """The file with other bytes."""
     file.write_bytes(change(file.read_bytes()))
@@ -64,6 +71,24 @@ def foreign(path: Path, *statements: str) -> Path:
         connection.execute(statement)
     connection.close()
     return path
+
+
+async def test_a_file_of_an_older_version_is_brought_up_to_date_in_the_copy(file: Path) -> None:
+    older = connect(sqlite_url(file))
+    await older.migrate(lambda connection: command.downgrade(migration_config(connection), "20261201_0004"))
+    await older.close()
+    changed(file, "PRAGMA journal_mode=DELETE")
+    before = content(file)
+    async with opened_file(file) as opened:
+        assert await check_database(opened.database) == []
+        assert opened.incident.cause == "cpu_preprocess"
+    assert content(file) == before
+
+
+async def test_what_is_shown_in_a_terminal_has_no_control_codes(file: Path) -> None:
+    changed(file, "UPDATE incident SET sentence = 'red: ' || char(27) || '[31m'")
+    async with opened_file(file) as opened:
+        assert opened.about.endswith("red: ?[31m")
 
 
 @pytest.mark.parametrize("left", [0, 10, 99, 100, 4096, 20_000, -1])

@@ -105,10 +105,9 @@ async def _explain_file(path: Path, start: Moment | None, end: Moment | None) ->
     from gapscope_backend.services.incident_files import explain_file, opened_file
 
     async with opened_file(path) as opened:
-        begin, incident = opened.host.first_data_ns, opened.incident
+        begin = opened.host.first_data_ns
         bounds = (None if moment is None else moment.after(begin) for moment in (start, end))
-        said = f"Incident {incident.id} of {opened.host.name}, {incident.state}: {incident.sentence}"
-        return await explain_file(opened, *bounds), (said,)
+        return await explain_file(opened, *bounds), (opened.about,)
 
 
 def _explain_host(arguments: argparse.Namespace, language: Language) -> Verdict:

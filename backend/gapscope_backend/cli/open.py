@@ -35,19 +35,17 @@ async def _serve(path: Path, port: int) -> None:
     from gapscope_backend.api.server import ServerConfig, run_server
     from gapscope_backend.services.access import create_login
     from gapscope_backend.services.incident_files import opened_file
-    from gapscope_backend.services.times import iso
 
     stop = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
     async with opened_file(path) as opened:
-        now_ns, incident = opened.now_ns, opened.incident
+        now_ns = opened.now_ns
         config = ServerConfig(data_dir=path.parent, port=port, database_url=opened.url, read_only=True)
         login = await create_login(opened.database, now_ns)
 
         def ready(address: str) -> None:
-            print(f"{opened.host.name}, recorded {iso(incident.start_ns)} to {iso(incident.end_ns)}", flush=True)
-            print(incident.sentence, flush=True)
+            print(opened.about, flush=True)
             print(f"Open {address}/login#token={login}  (one-time login; Ctrl-C stops)", flush=True)
 
         await run_server(config, ready, stop, clock=lambda: now_ns)

@@ -15,6 +15,7 @@ from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import LAG_METRIC
 from gapscope_backend.services.diagnosis import MAX_SPAN_NS, Diagnosis
 from gapscope_backend.services.incidents import PINNED_AROUND_NS
+from gapscope_backend.services.times import iso
 from gapscope_backend.store.database import Database, open_database, sqlite_url
 from gapscope_backend.store.foreign_file import check_contents, check_header
 from gapscope_backend.store.hosts import list_hosts
@@ -36,6 +37,14 @@ class OpenedFile:
     host: Host
     incident: Incident
     now_ns: int
+
+    @property
+    def about(self) -> str:
+        """A line for a terminal: which incident it is and what it said. It was written by others: no control codes."""
+        incident, host = self.incident, self.host.name
+        when = f"{iso(incident.start_ns)} to {iso(incident.end_ns)}"
+        line = f"Incident {incident.id} of {host}, recorded {when}, {incident.state}: {incident.sentence}"
+        return "".join(sign if sign.isprintable() else "?" for sign in line)
 
 
 async def export_incident(database: Database, incident_id: str, path: Path) -> None:
