@@ -73,10 +73,8 @@ def ask(
     try:
         return msgspec.json.decode(body, type=answer, dec_hook=from_message)
     except msgspec.MsgspecError as error:
-        where = "/".join(path)
-        raise ServerAnswerError(
-            f"{read_server(server)} did not answer {where} with {called} ({error}); is it a Gapscope server?"
-        ) from error
+        where = f"{read_server(server)}: {'/'.join(path)}"
+        raise ServerAnswerError(f"{where} did not answer with {called} ({error}); is it a Gapscope server?") from error
 
 
 def fetch(server: str | None, token_file: Path | None, path: Sequence[str], query: Sequence[tuple[str, str]]) -> bytes:
