@@ -22,8 +22,8 @@ HOT, RAW_KIND, STACKS, MINUTES, INCIDENTS = "hot", "raw", "stacks", "minutes", "
 TIER_KINDS = {tier.seconds: name for tier, name in zip(TIERS, ("10s", "5min"), strict=True)}
 KINDS = (HOT, RAW_KIND, *TIER_KINDS.values(), STACKS, MINUTES, INCIDENTS)
 
-MINUTE_BYTES = 160
-"""Of a row of ``device_minute``: nine of its thirteen figures, key and times."""
+MINUTE_BYTES = 143
+"""Of a row of ``device_minute`` beside the key of its device, all figures there: measured in SQLite."""
 SETTLED_NS = 600 * SECOND_NS
 """What came in longer ago is in chunks; the growth is measured up to then."""
 DAY_NS = 86_400 * SECOND_NS
