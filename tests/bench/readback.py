@@ -57,11 +57,13 @@ async def read_held(database: Database) -> Held:
 
 
 def compare(held: Held, sent: Batches, values: Mapping[str, int]) -> dict[str, int]:
-    """Batches acknowledged and absent, present and never sent, in two places; hosts whose values are not those sent."""
+    """Batches acknowledged and absent, in two places, and of the hosts that sent those that were never sent; values."""
     stored = held.batches
     return {
         "lost_batches": sum(len(numbers - stored.get(key, set())) for key, numbers in sent.items()),
-        "unknown_batches": sum(len(numbers - sent.get(key, set())) for key, numbers in stored.items()),
+        "unknown_batches": sum(
+            len(numbers - sent.get(key, set())) for key, numbers in stored.items() if key[0] in values
+        ),
         "batches_in_two_places": held.both,
         "hosts_with_wrong_values": sum(held.values.get(host, 0) != count for host, count in values.items()),
         "lost_values": sum(max(0, count - held.values.get(host, 0)) for host, count in values.items()),

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,11 +61,19 @@ def start(data: Path, *words: str, database: str | None = None, log: str = "serv
         )
 
 
+def serving(data: Path, database: str | None = None) -> AbstractContextManager[Served]:
+    """A server with API and worker, on a free port, until the end of the block."""
+    return _serving(data, "all", database)
+
+
+def serving_api(data: Path, database: str | None = None) -> AbstractContextManager[Served]:
+    """The same without a worker."""
+    return _serving(data, "api", database)
+
+
 @contextmanager
-def serving(data: Path, database: str | None = None) -> Iterator[Served]:
-    """A server with API and worker, in a free port, until the end of the block."""
-    data.mkdir(parents=True, exist_ok=True)
-    served = Served(start(data, "--role", "all", "--port", "0", database=database), data / "server.log")
+def _serving(data: Path, role: str, database: str | None) -> Iterator[Served]:
+    served = Served(start(data, "--role", role, "--port", "0", database=database), data / "server.log")
     try:
         await_text(served.log, "listening on ", served.process)
         yield served

@@ -1,0 +1,182 @@
+"""``python -m tests.bench.report``: writes docs/benchmarks.md from the figures that the benchmarks have kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.bench.machine import RESULTS, load_figures
+from tests.bench.recorded import ROOT
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+NAMES = {
+    "sqlite": "Gapscope on SQLite",
+    "postgresql": "Gapscope on PostgreSQL",
+    "victoriametrics": "VictoriaMetrics",
+    "prometheus": "Prometheus",
+}
+HEAD = """# Benchmarks
+
+Written by `python -m tests.bench.report` from the figures that the programs under `tests/bench` have kept with
+`--save`; `make bench` runs a short form of each and keeps nothing. Each section names its machine. The load average is
+that of the minute before the figures were kept: where it is far above what the benchmark itself needs, others used the
+same cores, and times are longer than on a machine of one's own.
+"""
+SIZE = """## Size
+
+`python -m tests.bench.size --save size`: {cases} recorded cases, each once, the whole catalogue; Gapscope's
+figures hold all tiers, those of the others the samples alone. A sample is a value that is there. For Gapscope
+the bytes are those of the tables `chunk`, `metric_set` and `device_minute` with their indexes and half-filled
+pages. Aim: at most 0.70 in SQLite and 1.0 in PostgreSQL.
+"""
+PARTS = """Where the bytes go, a sample. Heads are the compressed lists of series and of what is missing, in front of
+the values. A tier's chunks are merged to an hour or a day where the data is that long, which these cases are not.
+"""
+INGEST = """## Ingest
+
+`python -m tests.bench.ingest --save NAME`: a process of its own posts made-up hosts' batches of 25,325 values
+over HTTP at fixed moments (open loop), each host every 5 s, values out of recordings; a real `gapscope server
+--role all` stores, compacts (a slot of 5 min for as many hosts as are due in that time waits from the begin)
+and watches. Latency counts from the moment at which a batch should have been sent, without the first 10 s. At
+the end each batch and each value is counted in the database. CPU is that of the whole run divided by the
+batches, in ms.
+"""
+LOCKS = """## Write locks
+
+`python -m tests.bench.locks --save locks`, SQLite: how long one transaction of a kind holds the lock for
+writing, commit and checkpoint included, ms. Aim: under 250.
+"""
+GROWTH = """## Growth
+
+`python -m tests.bench.growth --save growth`: p95 in ms over HTTP, one at a time, no other load of the
+benchmark's own. The host that is asked holds 24 h in full, all others and the days before hold keys with next
+to nothing behind them.
+"""
+
+
+def page(folder: Path = RESULTS) -> str:
+    """The whole page."""
+    sections: Sequence[Callable[[Path], Iterable[str]]] = (_size, _ingest, _locks, _growth)
+    parts = [HEAD, *("\n".join(section(folder)) for section in sections)]
+    return "\n".join(part for part in parts if part).rstrip() + "\n"
+
+
+def _size(folder: Path) -> Iterable[str]:
+    told = load_figures("size", folder)
+    if told is None:
+        return
+    yield SIZE.format(cases=told["cases"])
+    yield _machine(told)
+    rows = []
+    for layout, found in told["layouts"].items():
+        own = found["sqlite"]["bytes_per_sample"] if "sqlite" in found else None
+        for key, name in NAMES.items():
+            one = found.get(key)
+            if one is None:
+                continue
+            if "absent" in one:
+                rows.append([layout, name, one["absent"], "", ""])
+                continue
+            ratio = f"{one['bytes_per_sample'] / own:.2f}" if own else ""
+            values = one.get("values_per_sample", one.get("payload_per_sample"))
+            rows.append([layout, f"{name} {one.get('version', '')}".strip(), one["bytes_per_sample"], values, ratio])
+    yield _table(["layout", "database", "B/sample", "without index and pages", "to SQLite"], rows)
+    yield PARTS
+    rows = [
+        [layout, tier, part["bytes"], part["heads"]]
+        for layout, found in told["layouts"].items()
+        for tier, part in found.get("sqlite", {}).get("tiers", {}).items()
+    ]
+    yield _table(["layout", "tier", "B/sample", "of it heads"], rows)
+    counts = ", ".join(f"{layout}: {found['samples']:,}" for layout, found in told["layouts"].items())
+    yield f"Samples ({counts}) are few, so that fixed costs weigh more than in a database of some days.\n"
+
+
+def _ingest(folder: Path) -> Iterable[str]:
+    kept = [(path.stem, load_figures(path.stem, folder)) for path in sorted(folder.glob("ingest*.json"))]
+    runs = [(run, told) for _, told in kept if told for run in told["runs"]]
+    if not runs:
+        return
+    yield INGEST
+    yield from dict.fromkeys(_machine(told) for _, told in runs)
+    head = ["engine", "asked a second", "minutes", "acknowledged a second", "p50", "p99", "max", "lost", "doubled"]
+    yield _table([*head, "load"], [_ingest_row(run) for run, _ in runs])
+    head = ["engine", "asked", "API MiB quarter / end", "worker MiB quarter / end", "hot rows begin / most / end"]
+    yield _table([*head, "CPU API / worker / database"], [_cost_row(run) for run, _ in runs])
+    asked = [run for run, _ in runs if "queries_ms" in run]
+    if asked:
+        yield "Queries during that load, p95 in ms (aims: 50, 100, 200):\n"
+        names = list(asked[0]["queries_ms"])
+        rows = [[run["engine"], f"{run['rate']:g}", *(_p95(run, name) for name in names)] for run in asked]
+        yield _table(["engine", "batches a second", *names], rows)
+    for run in (run for run, _ in runs if "profile_percent" in run):
+        yield f"Where the time on the CPU goes at {run['rate']:g} a second on {run['engine']} (py-spy, percent):\n"
+        rows = [[role, name, share] for role, parts in run["profile_percent"].items() for name, share in parts.items()]
+        yield _table(["process", "what", "percent"], [row for row in rows if row[2] >= 1])
+
+
+def _ingest_row(run: dict[str, Any]) -> list[Any]:
+    latency, back, load = run["latency_ms"], run["readback"], run["watched"]["load_1min"]
+    times = [latency.get(name, "") for name in ("p50", "p99", "max")]
+    lost = f"{back['lost_batches']} batches, {back['lost_values']} values"
+    doubled = f"{back['batches_in_two_places']} batches, {back['doubled_values']} values"
+    rate = [run["engine"], f"{run['rate']:g}", f"{run['seconds'] / 60:g}", run["acknowledged_per_second"]]
+    return [*rate, *times, lost, doubled, f"{load['begin']}-{load['end']}"]
+
+
+def _cost_row(run: dict[str, Any]) -> list[Any]:
+    watched, hot = run["watched"], run["watched"]["hot_batches"]
+    memory = [
+        f"{watched[role]['mib_at_quarter']:.0f} / {watched[role]['mib_end']:.0f}" if role in watched else ""
+        for role in ("api", "worker")
+    ]
+    cpu = " / ".join(f"{run['cpu_ms_per_batch'].get(role, 0):.1f}" for role in ("api", "worker", "database"))
+    return [run["engine"], f"{run['rate']:g}", *memory, f"{hot['begin']:g} / {hot['most']:g} / {hot['end']:g}", cpu]
+
+
+def _p95(run: dict[str, Any], name: str) -> str:
+    told = run["queries_ms"].get(name)
+    return f"{told['p95']:g} ({told['count']} times)" if told else ""
+
+
+def _locks(folder: Path) -> Iterable[str]:
+    told = load_figures("locks", folder)
+    if told is None:
+        return
+    yield LOCKS
+    yield _machine(told)
+    rows = [[kind, held["count"], held["p50"], held["p99"], held["max"]] for kind, held in told["held_ms"].items()]
+    yield _table(["work", "transactions", "p50", "p99", "max"], rows)
+
+
+def _growth(folder: Path) -> Iterable[str]:
+    told = load_figures("growth", folder)
+    if told is None:
+        return
+    yield GROWTH
+    yield _machine(told)
+    names = list(told["runs"][0]["queries_ms"])
+    rows = [
+        [run["engine"], run["hosts"], run["days"], f"{run['chunks']:,}", *(run["queries_ms"][n]["p95"] for n in names)]
+        for run in told["runs"]
+    ]
+    yield _table(["engine", "hosts", "days", "chunks", *names], rows)
+
+
+def _machine(told: dict[str, Any]) -> str:
+    one = told["machine"]
+    return (
+        f"{told['made']}: {one['cores']} cores of {one['processor']}, {one['memory_gib']:g} GiB, "
+        f"Python {one['python']}, SQLite {one['sqlite']}; load average {one['load_1min']:g}.\n"
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
