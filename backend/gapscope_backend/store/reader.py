@@ -8,7 +8,7 @@ so what is held at a time is what some slots hold, whatever the span.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from gapscope_agent.wire import Entity as WireEntity
 from gapscope_backend.store.chunk_rows import ChunkKey, decode_chunk
 from gapscope_backend.store.chunks.gather import Gathered, gather
 from gapscope_backend.store.chunks.rollup import Rolled, combine, roll
-from gapscope_backend.store.chunks.sets import group_of
+from gapscope_backend.store.chunks.sets import MetricSet, group_of
 from gapscope_backend.store.chunks.stacks import Frames, StackTable, decode_stacks, join_stacks
 from gapscope_backend.store.compaction import slot_number
 from gapscope_backend.store.database import Database
@@ -128,11 +128,10 @@ async def read_tier(
     parts: list[Rolled] = []
     gathered = Gathered()
     async with database.read_samples() as session:
-        async for row in await session.stream_scalars(query.execution_options(yield_per=BATCHES_AT_ONCE)):
-            sets = await database.metric_sets.load(session, [row.metric_set_id])
-            key = ChunkKey(tier.seconds, row.t0_ns, row.t1_ns, row.group_id)
-            content = await asyncio.to_thread(decode_chunk, key, sets[row.metric_set_id], row.data)
-            parts += _chosen(content.rolled, selection)
+        found = await session.stream_scalars(query.execution_options(yield_per=BATCHES_AT_ONCE))
+        async for rows in found.partitions():
+            sets = await database.metric_sets.load(session, [row.metric_set_id for row in rows])
+            parts += await asyncio.to_thread(_rolled, rows, sets, selection)
         await _gather_hot(session, span, start_ns - MAX_SPAN_NS, end_ns, gathered, selection.takes_group, stacks=False)
     return await asyncio.to_thread(_with_hot, parts, gathered, selection, tier)
 
@@ -254,6 +253,15 @@ def _series_page(gathered: Gathered, slot_ns: int, selection: Selection) -> Seri
     metrics = selection.metrics or None
     views = [view for block in blocks for view in block.views(metrics, selection.takes_entity)]
     return SeriesPage(views, told)
+
+
+def _rolled(rows: Sequence[Chunk], sets: Mapping[int, MetricSet], selection: Selection) -> list[Rolled]:
+    """The selected series of a tier's chunks."""
+    found: list[Rolled] = []
+    for row in rows:
+        key = ChunkKey(row.tier, row.t0_ns, row.t1_ns, row.group_id)
+        found += _chosen(decode_chunk(key, sets[row.metric_set_id], row.data).rolled, selection)
+    return found
 
 
 def _chosen(parts: Sequence[Rolled], selection: Selection) -> list[Rolled]:
