@@ -127,7 +127,7 @@ async def test_retention_deletes_by_the_time_of_receipt(database: Database, make
 
 async def test_retention_works_in_small_transactions(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gapscope_backend.store.retention.ROWS_PER_TRANSACTION", 3)
-    assert ROWS_PER_TRANSACTION == 200
+    assert ROWS_PER_TRANSACTION == 50
     maker = BatchMaker()
     for n in range(8):
         await take(database, small(maker, NOW - 60 * SECOND + n * SECOND), NOW)

@@ -36,7 +36,7 @@ from gapscope_backend.store.models import (
 )
 from gapscope_backend.store.tiers import RAW, TIERS
 
-ROWS_PER_TRANSACTION = 200
+ROWS_PER_TRANSACTION = 50
 LONGEST = 1e5
 """Hours or days: beyond it nanoseconds would not fit into 64 bits."""
 HOUR_NS = 3600 * 1_000_000_000
