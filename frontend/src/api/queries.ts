@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/vue-query'
 import type { MaybeRefOrGetter } from 'vue'
 import { computed, toValue } from 'vue'
 import { ApiError, getJson, queryText } from '@/api/client'
+import type { Contrast, Flame } from '@/api/analysisSchema'
 import type { Catalog, GapsAnswer, HostDetail, HostSummary, RibbonAnswer, SeriesAnswer, Verdict } from '@/api/schema'
 import type { Language } from '@/language/words'
 import { language } from '@/language/words'
@@ -20,11 +21,11 @@ const SPAN_STALE_MS = 60_000
 /** Live views ask about new spans all the time; old answers must not pile up. */
 const SPAN_KEPT_MS = 15_000
 
-function hostPath(host: string, rest = ''): string {
+export function hostPath(host: string, rest = ''): string {
   return `/hosts/${encodeURIComponent(host)}${rest}`
 }
 
-function limits(span: Span): { from: number; to: number } {
+export function limits(span: Span): { from: number; to: number } {
   return { from: Math.round(span.from), to: Math.round(span.to) }
 }
 
@@ -124,4 +125,30 @@ export function useGaps(wish: MaybeRefOrGetter<SpanWish>) {
 
 export function useDiagnosis(wish: MaybeRefOrGetter<SpanWish>) {
   return useSpanQuery<Verdict>('diagnosis', wish, {}, language)
+}
+
+/** What to fold: the query of a flame graph without its span. */
+export type FlameQuery = Record<string, string | number | readonly string[]>
+
+export function useFlame(wish: MaybeRefOrGetter<SpanWish>, query: MaybeRefOrGetter<FlameQuery>) {
+  return useSpanQuery<Flame>('flame', wish, query)
+}
+
+/** The same as a file to download: `collapsed` or `speedscope`. */
+export function flamePath(host: string, span: Span, query: FlameQuery, format: string): string {
+  return `/api/v1${hostPath(host, `/flame?${queryText({ ...limits(span), ...query, format })}`)}`
+}
+
+/** Gaps against the rest of the span, or, where `chosen` is given, that part of the span against its rest. */
+export function useContrast(wish: MaybeRefOrGetter<SpanWish>, chosen: MaybeRefOrGetter<Span | null>) {
+  const more = computed((): FlameQuery => {
+    const span = toValue(chosen)
+    return span ? { span: `${Math.round(span.from)}..${Math.round(span.to)}` } : {}
+  })
+  return useSpanQuery<Contrast[]>('contrast', wish, more, language)
+}
+
+/** Address of the stored series of a span as a file. */
+export function exportPath(host: string, span: Span, format: 'csv' | 'parquet'): string {
+  return `/api/v1${hostPath(host, `/export?${queryText({ ...limits(span), format })}`)}`
 }

@@ -213,6 +213,10 @@ export interface LedgerRow {
   advice: string
   priority: string
   hotspots: Hotspot[]
+  /** What following the advice gives back, how that was reckoned, and where thresholds come from; empty or null where unknown. */
+  expected_gain: string
+  expected_gain_gpu_seconds: number | null
+  source: string
 }
 
 export interface Level {
@@ -221,6 +225,20 @@ export interface Level {
   label: string
   value: number | null
   unit: string
+  /** The roof that the work comes nearest to. */
+  nearest: boolean
+}
+
+export interface JobVerdict {
+  job: string
+  command: string
+  pids: number[]
+  gpus: string[]
+  verdict: string
+  title: string
+  gpu_seconds: number
+  lost_gpu_seconds: number
+  ledger: LedgerRow[]
 }
 
 export interface GpuVerdict {
@@ -249,6 +267,7 @@ export interface Verdict {
   ledger: LedgerRow[]
   gpus: GpuVerdict[]
   notes: string[]
+  jobs: JobVerdict[]
 }
 
 export type FeedState = 'live' | 'waiting' | 'offline'

@@ -98,3 +98,10 @@ export function quantity(value: number | null | undefined, unit: string): string
   if (rule) return rule(value)
   return unit ? words.value.units.other(significant(value), unit) : significant(value)
 }
+
+/** Samples that may count in parts: whole ones as they are, else one decimal. */
+export function weight(value: number): string {
+  const rounded = Math.round(value)
+  if (Math.abs(value - rounded) < 0.005) return String(rounded)
+  return value < 0.05 ? '< 0.1' : value.toFixed(1)
+}

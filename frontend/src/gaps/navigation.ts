@@ -36,6 +36,12 @@ export function settledGaps(gaps: readonly GapInfo[], newest: number): GapInfo[]
   return gaps.filter((gap) => gap.to_ms <= newest - UNSETTLED_MS)
 }
 
+/** The shortest gap that holds a moment: the one that a view was centred on. */
+export function gapAt(gaps: readonly GapInfo[], time: number): GapInfo | null {
+  const there = gaps.filter((gap) => contains(spanOf(gap), time))
+  return there.reduce<GapInfo | null>((best, gap) => (best && widthOf(spanOf(best)) <= widthOf(spanOf(gap)) ? best : gap), null)
+}
+
 export function spanOf(gap: GapInfo): Span {
   return { from: gap.from_ms, to: gap.to_ms }
 }

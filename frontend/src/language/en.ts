@@ -1,6 +1,8 @@
 /** The page's own words in English. Another language has the same keys: `Words` is this table's type. */
 
 import type { HostState, RowClass } from '@/api/schema'
+import { EN_ANALYSIS } from '@/language/enAnalysis'
+import { EN_PAGES } from '@/language/enPages'
 import type { PillState } from '@/live/store'
 
 const plural = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
@@ -48,6 +50,8 @@ const pillHelp: Record<PillState, string> = {
 }
 
 export const EN = {
+  ...EN_ANALYSIS,
+  ...EN_PAGES,
   units: {
     percent: (value: string) => `${value} %`,
     milliseconds: (value: string) => `${value} ms`,
@@ -125,7 +129,16 @@ export const EN = {
     shiftDrag: 'shift drag',
     ctrlWheel: 'ctrl wheel',
     shiftWheel: 'shift wheel',
-    select: 'Select a span and zoom to it; the verdict is about what you see',
+    select: 'Select a span: its verdict, flame graph and processes open below',
+    zoomTo: 'Zoom to a span',
+    altDrag: 'alt drag',
+    mark: 'Select the gap in the middle, or all that is visible',
+    enlarge: 'Zoom to the selected span',
+    flame: 'Flame graph of the selected span: all, in gaps, difference',
+    closeSelection: 'Close the selected span',
+    incidents: 'Incidents',
+    note: 'Write a note on the selected span',
+    copy: 'Copy the span; paste it on any timeline',
     move: 'Move',
     wheel: 'Zoom at the cursor; over the time axis the wheel alone does',
     swipe: 'Move (also a sideways swipe)',
@@ -205,6 +218,9 @@ export const EN = {
     pipelines: 'Pipelines',
     pipelinesHelp: 'How much of the chip worked?',
     throughput: 'Throughput',
+    roofs: 'Roofs',
+    roofsHelp: 'While it works: the share of the peak of memory bandwidth, tensor pipes and FP32 pipe.',
+    nearest: 'nearest',
     throughputHelp: 'How near did it come to the roofs of the hardware?',
     notMeasured: 'not measured',
     noGaps: 'no gaps',

@@ -1,8 +1,12 @@
 /** The page's own words in Simplified Chinese. */
 
 import type { Words } from '@/language/en'
+import { ZH_ANALYSIS } from '@/language/zhAnalysis'
+import { ZH_PAGES } from '@/language/zhPages'
 
 export const ZH: Words = {
+  ...ZH_ANALYSIS,
+  ...ZH_PAGES,
   units: {
     percent: (value) => `${value}%`,
     milliseconds: (value) => `${value} 毫秒`,
@@ -110,7 +114,16 @@ export const ZH: Words = {
     shiftDrag: 'shift 拖动',
     ctrlWheel: 'ctrl 滚轮',
     shiftWheel: 'shift 滚轮',
-    select: '选择一段时间并放大；结论针对所见的时间段',
+    select: '选择一段时间：其结论、火焰图和进程在下方打开',
+    zoomTo: '放大到一段时间',
+    altDrag: 'alt 拖动',
+    mark: '选择位于中间的空闲间隙，否则选择全部可见部分',
+    enlarge: '放大到所选时间段',
+    flame: '所选时间段的火焰图：全部、间隙内、差异',
+    closeSelection: '关闭所选时间段',
+    incidents: '事件',
+    note: '为所选时间段写备注',
+    copy: '复制时间段；可粘贴到任意时间线',
     move: '移动',
     wheel: '以光标为中心缩放；在时间轴上只用滚轮即可',
     swipe: '移动（也可横向滑动）',
@@ -189,6 +202,9 @@ export const ZH: Words = {
     pipelines: '管线',
     pipelinesHelp: '芯片有多大部分在工作？',
     throughput: '吞吐',
+    roofs: '硬件上限',
+    roofsHelp: '工作时：达到显存带宽、张量管线和 FP32 管线峰值的占比。',
+    nearest: '最接近',
     throughputHelp: '离硬件上限有多近？',
     notMeasured: '未测得',
     noGaps: '没有空闲间隙',

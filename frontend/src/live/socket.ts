@@ -38,6 +38,11 @@ export class LiveFeed {
     socket.onclose = () => this.lost()
   }
 
+  /** Tells the server something; without a connection it is lost. */
+  send(message: object): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message))
+  }
+
   close(): void {
     this.closed = true
     if (this.timer !== null) clearTimeout(this.timer)

@@ -3,6 +3,7 @@
 import { refThrottled } from '@vueuse/core'
 import type { InjectionKey, Ref } from 'vue'
 import { computed, inject, ref } from 'vue'
+import type { Selection } from '@/selection/selection'
 import { SeriesBook } from '@/series/book'
 import type { Span } from '@/time/span'
 import type { Viewport } from '@/timeline/viewport'
@@ -19,16 +20,17 @@ export interface LabelState {
 export interface TimelineContext {
   book: SeriesBook
   viewport: Viewport
+  selection: Selection
   /** Width of every plot in CSS pixels. */
   plotWidth: Ref<number>
   /** Changes seldom enough to be read; drawing watches the book and the viewport themselves. */
   labels: Ref<LabelState>
 }
 
-export function timelineContext(viewport: Viewport): TimelineContext {
+export function timelineContext(viewport: Viewport, selection: Selection): TimelineContext {
   const book = new SeriesBook()
   const now = computed(() => ({ version: book.version.value, span: viewport.span.value }))
-  return { book, viewport, plotWidth: ref(0), labels: refThrottled(now, LABEL_MS, true, true) }
+  return { book, viewport, selection, plotWidth: ref(0), labels: refThrottled(now, LABEL_MS, true, true) }
 }
 
 export const timelineKey: InjectionKey<TimelineContext> = Symbol('timeline')

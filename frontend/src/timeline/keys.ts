@@ -17,6 +17,10 @@ export function keyHelp(help: Words['help']): KeyHelp[] {
     { keys: ['z'], text: help.out },
     { keys: ['f'], text: help.fit },
     { keys: ['l'], text: help.live },
+    { keys: ['m'], text: help.mark },
+    { keys: ['e'], text: help.enlarge },
+    { keys: ['1', '2', '3'], text: help.flame },
+    { keys: ['esc'], text: help.closeSelection },
     { keys: ['g'], text: help.hosts },
     { keys: ['/'], text: help.filter },
     { keys: ['?'], text: help.this },
@@ -26,6 +30,7 @@ export function keyHelp(help: Words['help']): KeyHelp[] {
 export function pointerHelp(help: Words['help']): KeyHelp[] {
   return [
     { keys: [help.drag], text: help.select },
+    { keys: [help.altDrag], text: help.zoomTo },
     { keys: [help.shiftDrag], text: help.move },
     { keys: [help.ctrlWheel], text: help.wheel },
     { keys: [help.shiftWheel], text: help.swipe },
@@ -40,7 +45,15 @@ function typing(event: KeyboardEvent): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
-export function useTimelineKeys(viewport: Viewport, toGap: (direction: 1 | -1) => void): void {
+/** What the keys do besides moving the view. */
+export interface KeyActions {
+  toGap(direction: 1 | -1): void
+  mark(): void
+  enlarge(): void
+  clear(): void
+}
+
+export function useTimelineKeys(viewport: Viewport, { toGap, mark, enlarge, clear }: KeyActions): void {
   const actions: Record<string, () => void> = {
     w: () => viewport.zoom(ZOOM),
     '+': () => viewport.zoom(ZOOM),
@@ -55,6 +68,9 @@ export function useTimelineKeys(viewport: Viewport, toGap: (direction: 1 | -1) =
     l: () => (viewport.live.value ? viewport.pause() : viewport.goLive()),
     '.': () => toGap(1),
     ',': () => toGap(-1),
+    m: mark,
+    e: enlarge,
+    Escape: clear,
   }
   useEventListener(window, 'keydown', (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event) || document.querySelector('dialog[open]')) return

@@ -67,6 +67,12 @@ export function useLiveFeed(context: TimelineContext, host: string, refetch: () 
   }
 
   const feed = new LiveFeed(host, { frame: take, state: live.report, reconnected })
-  onMounted(() => feed.open())
-  onBeforeUnmount(() => feed.close())
+  onMounted(() => {
+    feed.open()
+    live.hear((seconds) => feed.send({ type: 'stacks', seconds }))
+  })
+  onBeforeUnmount(() => {
+    live.hear(null)
+    feed.close()
+  })
 }

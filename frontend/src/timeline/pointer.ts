@@ -1,4 +1,4 @@
-/** Mouse, pen and finger over the lanes: crosshair, brush to zoom, shift-drag to pan, wheel. */
+/** Mouse, pen and finger over the lanes: crosshair, brush to select (with alt to zoom), shift-drag to pan, wheel. */
 
 import type { Ref } from 'vue'
 import { shallowRef } from 'vue'
@@ -22,6 +22,7 @@ interface Press {
   time: number
   span: Span
   pan: boolean
+  zoom: boolean
 }
 
 export interface PlotPointer {
@@ -34,7 +35,7 @@ export interface PlotPointer {
   wheel(event: WheelEvent, overAxis: boolean): void
 }
 
-export function plotPointer(viewport: Viewport, place: () => PlotPlace): PlotPointer {
+export function plotPointer(viewport: Viewport, place: () => PlotPlace, select: (span: Span) => void): PlotPointer {
   const brush = shallowRef<Span | null>(null)
   let press: Press | null = null
 
@@ -48,7 +49,7 @@ export function plotPointer(viewport: Viewport, place: () => PlotPlace): PlotPoi
   function down(event: PointerEvent): void {
     const time = timeAt(event.clientX)
     if (time === null || (event.button !== 0 && event.button !== 1)) return
-    press = { x: event.clientX, time, span: viewport.span.value, pan: event.shiftKey || event.button === 1 }
+    press = { x: event.clientX, time, span: viewport.span.value, pan: event.shiftKey || event.button === 1, zoom: event.altKey }
     ;(event.currentTarget as Element).setPointerCapture(event.pointerId)
   }
 
@@ -70,7 +71,10 @@ export function plotPointer(viewport: Viewport, place: () => PlotPlace): PlotPoi
 
   function up(event: PointerEvent): void {
     ;(event.currentTarget as Element).releasePointerCapture(event.pointerId)
-    if (press && !press.pan && brush.value) viewport.jump(brush.value)
+    if (press && !press.pan && brush.value) {
+      if (press.zoom) viewport.jump(brush.value)
+      else select(brush.value)
+    }
     press = null
     brush.value = null
   }

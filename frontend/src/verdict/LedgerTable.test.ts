@@ -20,7 +20,7 @@ afterEach(() => {
 function row(cause: string, share: number, more: Partial<LedgerRow> = {}): LedgerRow {
   return {
     cause, title: `title of ${cause}`, row_class: 'fault', gpu_seconds: share * 20, share, confidence: 0.5, evidence_for: [],
-    evidence_against: [], would_change: '', advice: '', priority: '', hotspots: [], ...more,
+    evidence_against: [], would_change: '', advice: '', priority: '', hotspots: [], expected_gain: '', expected_gain_gpu_seconds: null, source: '', ...more,
   }
 }
 

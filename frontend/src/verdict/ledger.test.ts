@@ -5,7 +5,7 @@ import { notExplained, notMeasured, orderedLedger, verdictRow } from '@/verdict/
 function row(cause: string, rowClass: RowClass, share: number): LedgerRow {
   return {
     cause, title: cause, row_class: rowClass, gpu_seconds: share * 20, share, confidence: 0.5, evidence_for: [],
-    evidence_against: [], would_change: '', advice: '', priority: '', hotspots: [],
+    evidence_against: [], would_change: '', advice: '', priority: '', hotspots: [], expected_gain: '', expected_gain_gpu_seconds: null, source: '',
   }
 }
 const rows = [

@@ -16,16 +16,26 @@ export function parseView(text: unknown): View | null {
     const seconds = Number(live[1])
     return seconds > 0 && seconds * 1000 <= MAX_SPAN_MS ? { live: true, seconds } : null
   }
-  const fixed = FIXED.exec(text)
+  const span = parseSpan(text)
+  return span && { live: false, span }
+}
+
+/** A span as `FROM-TO` in ms; null when it says nothing readable. */
+export function parseSpan(text: unknown): Span | null {
+  const fixed = typeof text === 'string' ? FIXED.exec(text) : null
   if (!fixed) return null
   const from = Number(fixed[1])
   const to = Number(fixed[2])
-  return to > from ? { live: false, span: limited({ from, to }) } : null
+  return to > from ? limited({ from, to }) : null
+}
+
+export function spanQuery(span: Span): string {
+  return `${Math.round(span.from)}-${Math.round(span.to)}`
 }
 
 export function viewText(view: View): string {
   if (view.live) return `live-${Number(view.seconds.toFixed(1))}`
-  return `${Math.round(view.span.from)}-${Math.round(view.span.to)}`
+  return spanQuery(view.span)
 }
 
 /** A path of this page to return to after login; anything that could lead elsewhere becomes `/`. */

@@ -1,0 +1,125 @@
+"""A span that is brushed on the timeline: its verdict, the flame graph of only the gaps, and the other views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, Page, StorageState, expect
+
+from tests.browser.serving import CASES, Watched, running
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.cases,
+    pytest.mark.skipif(not CASES.is_dir(), reason="no folder of recorded cases beside the project"),
+]
+
+HOST = "image-service-pil"
+
+
+@dataclass(frozen=True)
+class Session:
+    """A server of the recorded case, and who is logged in to it."""
+
+    origin: str
+    state: StorageState
+
+
+@pytest.fixture(scope="module")
+def session(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with running(tmp_path_factory.mktemp("selection"), "--replay", str(CASES / HOST), "--speed", "25") as served:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(served.address)
+        expect(page.get_by_test_id("fleet-host")).to_be_visible()
+        state = context.storage_state()
+        context.close()
+        yield Session(served.origin, state)
+
+
+@pytest.fixture
+def page(watched: Watched, session: Session) -> Page:
+    cookies = session.state["cookies"]
+    watched.page.context.add_cookies([{"name": c["name"], "value": c["value"], "url": session.origin} for c in cookies])
+    watched.page.goto(f"{session.origin}/host/{HOST}")
+    expect(watched.page.get_by_test_id("gap-list").get_by_role("listitem").first).to_be_visible()
+    return watched.page
+
+
+def brush(page: Page) -> None:
+    """Drag over the middle half of the lane of the GPU."""
+    box = page.get_by_test_id("lane-active").locator(".plot").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.25, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.75, middle, steps=3)
+    page.mouse.up()
+
+
+def test_brush_to_the_flame_graph_of_only_the_gaps(page: Page, watched: Watched) -> None:
+    brush(page)
+    expect(page.get_by_test_id("drawer-cause")).to_have_attribute("data-cause", "cpu_preprocess")
+    expect(page.get_by_test_id("drawer")).to_contain_text("Expected gain")
+    page.get_by_role("tab", name="Flame").click()
+    graph = page.get_by_test_id("flame-graph")
+    expect(page.get_by_role("button", name="In gaps")).to_have_attribute("aria-pressed", "true")
+    expect(graph).to_have_attribute("data-top", "ImageFile.load, Image.resize, to_tensor")
+    expect(page.get_by_test_id("flame-counted")).to_contain_text("samples")
+    graph.hover(position={"x": 40, "y": 70})
+    tip = page.get_by_test_id("flame-tip")
+    expect(tip).to_contain_text(".py:")
+    expect(tip).to_contain_text("%")
+    page.get_by_role("searchbox").fill("PIL/")
+    expect(page.get_by_test_id("flame-found")).to_contain_text("of the samples match")
+    page.get_by_test_id("flame-as-table").click()
+    expect(page.get_by_test_id("flame-table")).to_contain_text("ImageFile.load")
+    page.get_by_role("button", name="ImageFile.load", exact=True).click()
+    expect(page.get_by_test_id("flame-sandwich")).to_contain_text("Callers and callees of ImageFile.load")
+    address = page.url
+    assert "sel=" in address
+    assert "tab=flame" in address
+    page.go_back()
+    expect(page.get_by_test_id("drawer-cause")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_test_id("drawer")).to_have_count(0)
+    page.goto(address)
+    expect(graph).to_be_visible()
+    assert watched.faults == []
+
+
+def test_every_view_of_a_span_by_the_keyboard(page: Page, watched: Watched) -> None:
+    page.keyboard.press(",")
+    page.keyboard.press("m")
+    drawer = page.get_by_test_id("drawer")
+    expect(drawer).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    graph = page.get_by_test_id("flame-graph")
+    expect(graph).to_be_visible()
+    graph.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(page.get_by_test_id("flame-tip")).to_contain_text("preprocess")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
+    page.keyboard.press("Backspace")
+    expect(page.get_by_role("button", name="Reset zoom")).to_have_count(0)
+    page.keyboard.press("3")
+    page.wait_for_url("**mode=difference**")
+    page.get_by_role("tab", name="Flame").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("contrast")).to_contain_text("ImageFile.load")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("drawer-processes")).to_contain_text("app.py")
+    page.keyboard.press("ArrowRight")
+    raw = page.get_by_test_id("drawer-raw")
+    expect(raw).to_contain_text("gpu_graphics_active_ratio")
+    with page.expect_download() as caught:
+        raw.get_by_role("link", name="CSV").click()
+    assert caught.value.path().read_text().startswith("time")
+    page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    assert watched.faults == []
