@@ -6,6 +6,8 @@ export const router = createRouter({
   routes: [
     { path: '/', name: 'fleet', component: FleetPage },
     { path: '/host/:host', name: 'host', component: () => import('@/timeline/HostPage.vue'), props: true },
+    { path: '/incidents', name: 'incidents', component: () => import('@/incidents/IncidentsPage.vue') },
+    { path: '/incident/:id', name: 'incident', component: () => import('@/incidents/IncidentPage.vue'), props: true },
     { path: '/login', name: 'login', component: () => import('@/login/LoginPage.vue') },
     { path: '/:path(.*)*', name: 'not-found', component: () => import('@/layout/NotFoundPage.vue') },
   ],
