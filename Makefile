@@ -34,7 +34,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -m 'not browser'
+	$(BIN)/pytest -m 'not browser' --ignore tests/bench/test_store.py
 
 page: $(VENV)/.dev
 	test -d frontend/node_modules || $(BIN)/python frontend/page_build.py npm ci --ignore-scripts --no-audit --no-fund

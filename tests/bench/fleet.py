@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -191,6 +192,7 @@ def _window(series: list[Floats], count: int, random: np.random.Generator) -> Fl
     return one[first : first + count]
 
 
+@cache
 def _pool() -> Pool:
     """Recorded series by metric."""
     whole: dict[tuple[str, str, str], list[Floats]] = {}

@@ -11,7 +11,10 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
+
+import psutil
 
 from gapscope_backend.services import admin
 from gapscope_backend.store.database import open_database
@@ -20,6 +23,7 @@ from tests.bench.filling import crowd, fill
 from tests.bench.machine import save
 from tests.bench.queries import Asker
 from tests.bench.serving import serving_api
+from tests.bench.watching import cpu_seconds
 
 HOSTS, DAYS = (10, 100, 1000), (1, 7, 30)
 ROUNDS = 12
@@ -31,13 +35,24 @@ def measure(engine: str, hosts: int, days: int, rounds: int = ROUNDS) -> dict[st
         token = asyncio.run(_filled(where.url))
         crowd(where, hosts, days, time.time_ns())
         rows = where.ask("SELECT count(*) FROM chunk")
-        with serving_api(where.folder, where.option) as served:
-            warm = Asker(served.address, token, hosts=1)
-            warm.round(0, fleet=False)
-            asker = Asker(served.address, token, hosts=1)
-            for _ in range(rounds):
-                asker.round(0, fleet=False)
-        return {"engine": engine, "hosts": hosts, "days": days, "chunks": rows, "queries_ms": asker.figures()}
+        with (
+            serving_api(where.folder, where.option) as served,
+            closing(Asker(served.address, token, hosts=1)) as asker,
+        ):
+            figures = _asked(asker, psutil.Process(served.process.pid), rounds)
+        return {"engine": engine, "hosts": hosts, "days": days, "chunks": rows, "queries_ms": figures}
+
+
+def _asked(asker: Asker, api: psutil.Process, rounds: int) -> dict[str, Any]:
+    """Durations of each question, and the CPU time of the server a question."""
+    cpu = []
+    for ask in (asker.samples, asker.day):
+        ask()
+        before = cpu_seconds(api)
+        for _ in range(rounds):
+            ask()
+        cpu.append(round(1e3 * (cpu_seconds(api) - before) / rounds, 1))
+    return {name: told | {"cpu": spent} for (name, told), spent in zip(asker.figures().items(), cpu, strict=True)}
 
 
 async def _filled(url: str) -> str:

@@ -67,6 +67,7 @@ def run(where: Place, plan: Plan) -> dict[str, Any]:
     figures |= {"engine": where.engine, "watched": summary(watcher.rows), "over_time": _thinned(watcher.rows)}
     figures["readback"] = asyncio.run(_read_back(where, figures, laid))
     if asker is not None:
+        asker.close()
         figures["queries_ms"] = asker.figures()
     if plan.profile:
         figures["profile_percent"] = profiles
@@ -93,7 +94,7 @@ async def _prepare(where: Place, plan: Plan) -> tuple[Batches, str, str]:
 
 async def _read_back(where: Place, figures: dict[str, Any], laid: Batches) -> dict[str, int]:
     """Each batch that was acknowledged is there once, each of its values too."""
-    made = templates(TEMPLATES)
+    values_of_batch = figures["values"] // max(1, figures["acknowledged"])
     count, hosts = int(figures["rate"] * figures["seconds"]), int(figures["hosts"])
     given_up = {(host, number) for host, number in figures["unacknowledged"]}
     sent: Batches = defaultdict(set, {key: set(numbers) for key, numbers in laid.items()})
@@ -103,7 +104,7 @@ async def _read_back(where: Place, figures: dict[str, Any], laid: Batches) -> di
         if (host, sequence) not in given_up:
             sent[host_name(host), run_name(host, START)].add(FIRST_SEQUENCE + sequence)
     for (host_text, _), numbers in sent.items():
-        values[host_text] += len(numbers) * made[0].values
+        values[host_text] += len(numbers) * values_of_batch
     database = await open_database(where.url)
     try:
         held = await read_held(database)

@@ -22,7 +22,7 @@ from gapscope_agent.wire import MEDIA_TYPE
 from tests.bench.fleet import Template, run_name, templates
 from tests.bench.machine import spread_ms
 
-TEMPLATES = 40
+TEMPLATES = 16
 PERIOD_SECONDS = 5
 CONNECTIONS = 14
 """The server takes 16 bodies at a time and refuses more; a proxy or back-off of agents does in life what this does."""

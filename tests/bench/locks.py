@@ -69,7 +69,7 @@ async def measure(hosts: int = HOSTS, hours: int = 24) -> dict[str, Any]:
     with place("sqlite") as where:
         database = await open_database(where.url)
         now_ns = time.time_ns()
-        await backlog.lay(database, templates(40), hosts, now_ns)
+        await backlog.lay(database, templates(16), hosts, now_ns)
         held = Held(database)
         told = {}
         for due in await due_slots(database, now_ns, hosts):

@@ -48,29 +48,39 @@ class Asker:
         self.taken: dict[str, list[float]] = {}
         self.answer_bytes: dict[str, int] = {}
 
-    def round(self, pause_seconds: float = PAUSE_SECONDS, fleet: bool = True) -> None:
+    def round(self, pause_seconds: float = PAUSE_SECONDS) -> None:
         """Each question once."""
-        host = host_name(asked_host(self._asked % self._hosts))
-        now_ms = self._clock() * 1e3
-        # Not the same five minutes again and again, and none that is being written.
-        end_ms = now_ms - 3_600_000 - self._asked * 317_000 % 72_000_000
-        gpu = gpu_key(self._asked % 8)
-        self._asked += 1
-        span = {"from": end_ms - 300_000, "to": end_ms, "buckets": 1500}
-        self._ask("10 metrics x 5 min raw", host, [("entity", gpu), *(("metric", name) for name in TEN)], span)
-        time.sleep(pause_seconds)
-        day = {"from": now_ms - 86_400_000, "to": now_ms, "buckets": 1500}
-        self._ask("24 h x 8 GPUs in 1500 buckets", host, [("entity", "gpu:*"), ("metric", TEN[0])], day)
-        time.sleep(pause_seconds)
-        if fleet:
-            self._get("fleet", "/api/v1/hosts")
+        for ask in (self.samples, self.day, self.fleet):
+            ask()
             time.sleep(pause_seconds)
+
+    def samples(self) -> None:
+        """Ten metrics of a GPU over five minutes: not the same again and again, and none that are being written."""
+        end_ms = self._clock() * 1e3 - 3_600_000 - self._asked * 317_000 % 72_000_000
+        which = [("entity", gpu_key(self._asked % 8)), *(("metric", name) for name in TEN)]
+        self._ask("10 metrics x 5 min raw", which, {"from": end_ms - 300_000, "to": end_ms, "buckets": 1500})
+
+    def day(self) -> None:
+        """A metric of all GPUs over a day."""
+        now_ms = self._clock() * 1e3
+        span = {"from": now_ms - 86_400_000, "to": now_ms, "buckets": 1500}
+        self._ask("24 h x 8 GPUs in 1500 buckets", [("entity", "gpu:*"), ("metric", TEN[0])], span)
+
+    def fleet(self) -> None:
+        """All hosts."""
+        self._get("fleet", "/api/v1/hosts")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
 
     def figures(self) -> dict[str, Any]:
         """Durations by question."""
         return {name: spread_ms(taken) | {"bytes": self.answer_bytes[name]} for name, taken in self.taken.items()}
 
-    def _ask(self, name: str, host: str, which: Sequence[tuple[str, str]], span: dict[str, float]) -> None:
+    def _ask(self, name: str, which: Sequence[tuple[str, str]], span: dict[str, float]) -> None:
+        host = host_name(asked_host(self._asked % self._hosts))
+        self._asked += 1
         self._get(name, f"/api/v1/hosts/{host}/series?{urlencode([*which, *span.items()])}")
 
     def _get(self, name: str, path: str) -> None:

@@ -46,14 +46,15 @@ class Watcher:
         seen: dict[str, float] = {"hot_batches": self.place.ask(HOT), "load_1min": round(os.getloadavg()[0], 2)}
         for role, process in self.served.processes().items():
             seen[f"{role}_mib"] = round(resident_bytes(process) / 2**20, 1)
-            seen[f"{role}_cpu_seconds"] = _cpu_seconds(process)
+            seen[f"{role}_cpu_seconds"] = cpu_seconds(process)
         if self.place.postmaster is not None:
             seconds, held = tree_cost(self.place.postmaster)
             seen["database_mib"], seen["database_cpu_seconds"] = round(held / 2**20, 1), seconds
         return seen
 
 
-def _cpu_seconds(process: psutil.Process) -> float:
+def cpu_seconds(process: psutil.Process) -> float:
+    """CPU time that a process has used."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
