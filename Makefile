@@ -34,7 +34,8 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -m 'not browser' --ignore tests/bench/test_store.py
+	$(BIN)/pytest -m 'not browser and not alone' -n 2 --dist loadfile --ignore tests/bench/test_store.py
+	$(BIN)/pytest -m alone
 
 page: $(VENV)/.dev
 	test -d frontend/node_modules || $(BIN)/python frontend/page_build.py npm ci --ignore-scripts --no-audit --no-fund

@@ -18,6 +18,7 @@ from gapscope_agent.sources.base import Context
 Backend = Any
 
 
+@pytest.mark.alone
 async def test_stacks_that_are_asked_for_come_with_the_batches(
     backend: Backend, config: AgentConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

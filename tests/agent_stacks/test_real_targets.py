@@ -30,6 +30,8 @@ from tests.agent_stacks.conftest import Starter, Stream, until
 BOUNDARY_NS = 150_000_000
 """A cell and a half on either side of a change of phase."""
 
+pytestmark = pytest.mark.alone
+
 
 def good(answer: Sampled | Refused) -> Sampled:
     assert isinstance(answer, Sampled), answer

@@ -13,6 +13,8 @@ from gapscope_backend.cli.main import main
 from gapscope_backend.cli.windows import window_of_recording
 from tests.agent_stacks.conftest import Starter
 
+pytestmark = pytest.mark.alone
+
 
 def test_a_recording_holds_the_stacks_of_a_process_that_was_named(
     start: Starter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
