@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gapscope_backend.analysis.gaps import runs
 from gapscope_backend.analysis.window import CELL_NS, LAG_METRIC, Gpu, Window
 from gapscope_backend.errors import UnprocessableError
-from gapscope_backend.services.windows import load_window
+from gapscope_backend.services.windows import GPU_KINDS, load_window
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Host
 from gapscope_backend.store.reader import Selection
@@ -33,7 +33,7 @@ async def find_gaps(database: Database, host: Host, start_ns: int, end_ns: int, 
     """Gaps of all GPUs, longest first, with the counters' lag taken out."""
     if end_ns - start_ns > MAX_SPAN_NS:
         raise UnprocessableError("gaps are listed over at most 24 hours; choose a shorter from and to", "from")
-    window = await load_window(database, host, start_ns, end_ns, _SELECTION, with_stacks=False)
+    window = await load_window(database, host, start_ns, end_ns, _SELECTION, with_stacks=False, kinds=GPU_KINDS)
     return await asyncio.to_thread(_all_gaps, window, threshold)
 
 

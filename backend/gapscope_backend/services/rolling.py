@@ -25,8 +25,8 @@ from gapscope_backend.store.work import LeaseLostError
 
 _SECOND_NS = 1_000_000_000
 RENEW_NS = 10 * _SECOND_NS
-BUDGET_SHARE = 0.25
-FOLLOW_SHARE = 0.35
+BUDGET_SHARE = 0.1
+FOLLOW_SHARE = 0.2
 LONGEST_REST_SECONDS = 30.0
 """Following a host that has much to catch up with takes the time of later ticks, but of no more than these."""
 CHUNK_NS = 120 * _SECOND_NS

@@ -19,7 +19,7 @@ from gapscope_backend.analysis.drops import DEFAULTS, Drop, DropSettings, DropSt
 from gapscope_backend.analysis.gaps import Flags
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import CELL_NS, LAG_METRIC, Floats, Gpu, Window
-from gapscope_backend.services.windows import load_window
+from gapscope_backend.services.windows import GPU_KINDS, load_window
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Host
 from gapscope_backend.store.reader import Selection
@@ -99,7 +99,7 @@ async def advance_watch(
     if until_ns <= watch.watermark_ns:
         return []
     start_ns, end_ns = watch.watermark_ns - CONTEXT_NS, until_ns + LATENESS_NS
-    window = await load_window(database, host, start_ns, end_ns, _SELECTION, with_stacks=False)
+    window = await load_window(database, host, start_ns, end_ns, _SELECTION, with_stacks=False, kinds=GPU_KINDS)
     return await asyncio.to_thread(_feed, watch, window, until_ns, settings)
 
 

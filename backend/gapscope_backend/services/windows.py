@@ -30,6 +30,9 @@ from gapscope_backend.store.models import Entity, Host
 from gapscope_backend.store.reader import Selection, read_series
 
 EVERYTHING = Selection()
+KINDS = ("host", "gpu", "core", "process", "thread")
+GPU_KINDS = ("host", "gpu")
+"""For what looks at GPUs alone: the threads and cores of a host are hundreds of rows."""
 
 
 @dataclass
@@ -60,12 +63,13 @@ async def load_window(
     *,
     with_stacks: bool = True,
     only_with_gpu: bool = False,
+    kinds: tuple[str, ...] = KINDS,
 ) -> Window:
     """The window of a host; with ``selection`` only those series, without ``with_stacks`` no stacks.
 
-    With ``only_with_gpu`` a host that has no GPU in the span gives its facts alone.
+    ``kinds`` are those of the entities whose facts are needed. With ``only_with_gpu`` a host that has no GPU in the span gives its facts alone.
     """
-    entities = await list_entities(database, host.id, start_ns, end_ns, ("host", "gpu", "core", "process", "thread"))
+    entities = await list_entities(database, host.id, start_ns, end_ns, kinds)
     if only_with_gpu and not any(entity.kind == "gpu" for entity in entities):
         cpus = logical_cpus(host, entities)
         return Window(host.name, start_ns, end_ns, cpus, (), (), {}, measured=bool(entities))
