@@ -153,6 +153,11 @@ def test_buckets_agree_with_the_samples_and_add_up(parts: list[Block]) -> None:
     check_buckets(fine, expected_buckets(joined, SECOND))
     check_buckets([coarser(part, 5 * SECOND) for part in fine], expected_buckets(joined, 5 * SECOND))
     check_buckets(decode_tier(encode_tier(fine, NAMES), NAMES), expected_buckets(joined, SECOND))
+    for metric in METRICS:
+        one = decode_tier(encode_tier(fine, NAMES), NAMES, lambda row, metric=metric: row[1] == metric)
+        taken = {key: values for key, values in expected_buckets(joined, SECOND).items() if key[1] == metric}
+        check_buckets(one, taken)
+        assert {row[1] for part in one for row in part.rows} <= {metric}
     half = [Block(b.rows, b.times[::2], b.quanta[:, ::2], {}) for b in joined]
     rest = [Block(b.rows, b.times[1::2], b.quanta[:, 1::2], {}) for b in joined if b.times.size > 1]
     whole = [Block(b.rows, b.times, b.quanta, {}) for b in joined]

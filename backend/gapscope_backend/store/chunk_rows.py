@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -61,16 +61,23 @@ class Encoded:
     data: bytes
 
 
-def decode_chunk(key: ChunkKey, metrics: MetricSet, data: bytes, revision: int = 1, received_ns: int = 0) -> Content:
+def decode_chunk(
+    key: ChunkKey,
+    metrics: MetricSet,
+    data: bytes,
+    revision: int = 1,
+    received_ns: int = 0,
+    takes: Callable[[Row], bool] | None = None,
+) -> Content:
     """What a row holds, in today's quanta. Raises StoreError where the database is damaged.
 
-    Series that the catalogue does not know any more are left out.
+    Series that the catalogue does not know any more are left out, and of a tier those that are not taken.
     """
     if key.tier == RAW:
         blocks, told = decode_raw(data, metrics.names)
         blocks = blocks if metrics.is_current else [_block_today(block, metrics) for block in blocks]
         return Content(key, revision, received_ns, blocks=blocks, told=told)
-    rolled = decode_tier(data, metrics.names)
+    rolled = decode_tier(data, metrics.names, takes)
     rolled = rolled if metrics.is_current else [_rolled_today(part, metrics) for part in rolled]
     return Content(key, revision, received_ns, rolled=rolled)
 

@@ -260,7 +260,7 @@ def _rolled(rows: Sequence[Chunk], sets: Mapping[int, MetricSet], selection: Sel
     found: list[Rolled] = []
     for row in rows:
         key = ChunkKey(row.tier, row.t0_ns, row.t1_ns, row.group_id)
-        found += _chosen(decode_chunk(key, sets[row.metric_set_id], row.data).rolled, selection)
+        found += decode_chunk(key, sets[row.metric_set_id], row.data, takes=selection.takes_row).rolled
     return found
 
 

@@ -65,18 +65,24 @@ class Reader:
         """Pass over matrices that nobody asked for."""
         self._at += sum(one.length for one in packed)
 
-    def unpack(self, packed: Packed, count: int) -> Ints:
-        """The matrix int64[rows, count]."""
+    def unpack(self, packed: Packed, count: int, kept: Sequence[int] | None = None) -> Ints:
+        """The matrix int64[rows, count], or the ``kept`` ones of its rows."""
         rows = len(packed.constants)
         if not 0 < count * max(rows, 1) <= MAX_VALUES:
             raise StoreError(f"a chunk announces {rows} rows of {count} values; the database is damaged")
-        out = np.empty((rows, count), dtype=np.int64)
-        varying = [row for row, value in enumerate(packed.constants) if value is None]
-        for row, value in enumerate(packed.constants):
+        wanted = range(rows) if kept is None else kept
+        constants = [packed.constants[row] for row in wanted]
+        out = np.empty((len(wanted), count), dtype=np.int64)
+        for at, value in enumerate(constants):
             if value is not None:
-                out[row] = value
-        if varying:
-            out[varying] = self._rest(packed, len(varying) * count).reshape(len(varying), count)
+                out[at] = value
+        varying = [at for at, value in enumerate(constants) if value is None]
+        if not varying:
+            self.skip(packed)
+            return out
+        stored = [row for row, value in enumerate(packed.constants) if value is None]
+        rest = self._rest(packed, len(stored) * count).reshape(len(stored), count)
+        out[varying] = rest if kept is None else rest[np.searchsorted(stored, [wanted[at] for at in varying])]
         return out
 
     def _rest(self, packed: Packed, size: int) -> Ints:

@@ -6,13 +6,14 @@ less those of the first series.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
 
 from gapscope_agent.catalog import BY_NAME
 from gapscope_backend.errors import StoreError
+from gapscope_backend.store.chunks.block import Row
 from gapscope_backend.store.chunks.packing import Packed, Reader, Writer
 from gapscope_backend.store.chunks.raw import RunsOf, assemble, take_apart
 from gapscope_backend.store.chunks.rollup import Rolled
@@ -69,29 +70,42 @@ def encode_tier(parts: Sequence[Rolled], names: Sequence[str]) -> bytes:
     return assemble(msgspec.msgpack.encode(TierHead(list(entities), heads)), writer)
 
 
-def decode_tier(data: bytes, names: Sequence[str]) -> list[Rolled]:
-    """The buckets. Raises StoreError for bytes that are no chunk."""
+def decode_tier(data: bytes, names: Sequence[str], takes: Callable[[Row], bool] | None = None) -> list[Rolled]:
+    """The buckets, of all series or of those that are taken. Raises StoreError for bytes that are no chunk."""
     packed, reader = take_apart(data)
     try:
         head = _DECODER.decode(packed)
     except msgspec.DecodeError as error:
         raise StoreError(f"a chunk's head cannot be read ({error}); the database is damaged") from error
-    return [_decode(part, head.entities, names, reader) for part in head.parts]
+    parts = [_decode(part, head.entities, names, reader, takes) for part in head.parts]
+    return [part for part in parts if part.rows]
 
 
-def _decode(part: RolledHead, entities: Sequence[str], names: Sequence[str], reader: Reader) -> Rolled:
+def _decode(
+    part: RolledHead,
+    entities: Sequence[str],
+    names: Sequence[str],
+    reader: Reader,
+    takes: Callable[[Row], bool] | None,
+) -> Rolled:
     pairs = zip(part.rows[::2], part.rows[1::2], strict=True)
-    rows = tuple((entities[entity], names[metric]) for entity, metric in pairs)
+    stored = tuple((entities[entity], names[metric]) for entity, metric in pairs)
+    kept = [at for at, row in enumerate(stored) if takes is None or takes(row)]
+    rows = tuple(stored[at] for at in kept)
     times = reader.unpack(part.times, part.count)[0]
     first = reader.unpack(part.first_counts, part.count)
-    counts = reader.unpack(part.counts, part.count) + first
-    minimum = reader.unpack(part.minimum, part.count)
-    maximum = reader.unpack(part.spread, part.count) + minimum
-    total = reader.unpack(part.excess, part.count) + minimum * counts
+    counts = reader.unpack(part.counts, part.count, kept) + first
+    minimum = reader.unpack(part.minimum, part.count, kept)
+    maximum = reader.unpack(part.spread, part.count, kept) + minimum
+    total = reader.unpack(part.excess, part.count, kept) + minimum * counts
     idle = np.zeros(counts.shape, dtype=np.int64)
-    idle[_ratio_rows(rows)] = reader.unpack(part.idle, part.count)
+    places = {at: place for place, at in enumerate(_ratio_rows(stored))}
+    ratios = [at for at in kept if at in places]
+    idle[[at in places for at in kept]] = reader.unpack(part.idle, part.count, [places[at] for at in ratios])
     stats = np.stack([counts, minimum, maximum, total, idle])
-    return Rolled(rows, times, stats, {one.row: one.runs for one in part.missing})
+    numbers = {row: at for at, row in enumerate(kept)}
+    missing = {numbers[one.row]: one.runs for one in part.missing if one.row in numbers}
+    return Rolled(rows, times, stats, missing)
 
 
 def _ratio_rows(rows: Sequence[tuple[str, str]]) -> list[int]:
