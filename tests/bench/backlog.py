@@ -55,4 +55,4 @@ async def spread(database: Database, where: Place, begin_ns: int, seconds: float
     """Make the compaction of the hosts due one after another over a time, as it is in life."""
     await add_work(database, KIND, True, begin_ns)
     step_ns = int(seconds * 1e9 / max(hosts, 1))
-    where.change(f"UPDATE work SET due_ns = {begin_ns} + host_id * {step_ns} WHERE kind = '{KIND}'")
+    where.change(f"UPDATE work SET due_ns = {begin_ns} + CAST(host_id AS BIGINT) * {step_ns} WHERE kind = '{KIND}'")
