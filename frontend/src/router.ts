@@ -8,6 +8,7 @@ export const router = createRouter({
     { path: '/host/:host', name: 'host', component: () => import('@/timeline/HostPage.vue'), props: true },
     { path: '/incidents', name: 'incidents', component: () => import('@/incidents/IncidentsPage.vue') },
     { path: '/incident/:id', name: 'incident', component: () => import('@/incidents/IncidentPage.vue'), props: true },
+    { path: '/compare', name: 'compare', component: () => import('@/compare/ComparePage.vue') },
     { path: '/login', name: 'login', component: () => import('@/login/LoginPage.vue') },
     { path: '/:path(.*)*', name: 'not-found', component: () => import('@/layout/NotFoundPage.vue') },
   ],

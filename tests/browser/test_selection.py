@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect
@@ -48,14 +50,14 @@ def page(watched: Watched, session: Session) -> Page:
     return watched.page
 
 
-def brush(page: Page) -> None:
-    """Drag over the middle half of the lane of the GPU."""
+def brush(page: Page, start: float = 0.25, end: float = 0.75) -> None:
+    """Drag over a part of the lane of the GPU."""
     box = page.get_by_test_id("lane-active").locator(".plot").bounding_box()
     assert box is not None
     middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] * 0.25, middle)
+    page.mouse.move(box["x"] + box["width"] * start, middle)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.75, middle, steps=3)
+    page.mouse.move(box["x"] + box["width"] * end, middle, steps=3)
     page.mouse.up()
 
 
@@ -122,4 +124,23 @@ def test_every_view_of_a_span_by_the_keyboard(page: Page, watched: Watched) -> N
     assert caught.value.path().read_text().startswith("time")
     page.keyboard.press("Escape")
     expect(drawer).to_have_count(0)
+    assert watched.faults == []
+
+
+def test_two_spans_are_compared(page: Page, watched: Watched) -> None:
+    brush(page, 0.5, 0.8)
+    page.get_by_test_id("drawer").get_by_role("link", name="Compare").click()
+    expect(page.get_by_test_id("compare-sentence")).to_contain_text("From A to B")
+    row = page.get_by_test_id("compare-ledger").locator('[data-row="cpu_preprocess"]')
+    expect(row).to_contain_text("%")
+    expect(page.get_by_test_id("flame-graph")).to_have_attribute("data-top", re.compile("ImageFile.load"))
+    address = page.url
+    before = parse_qs(urlsplit(address).query)
+    page.get_by_role("button", name="Swap").click()
+    page.wait_for_function("before => location.href !== before", arg=address)
+    after = parse_qs(urlsplit(page.url).query)
+    assert after == {"a": before["b"], "b": before["a"]}
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(row).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert watched.faults == []

@@ -64,7 +64,7 @@ function paintBox(context: CanvasRenderingContext2D, paint: FlamePaint, box: Fla
   const room = Math.min(paint.width, left + width) - from - 2 * TEXT_INSET
   if (room < MIN_TEXT_WIDTH) return
   // Dimmed boxes let the theme's ground through, so their text takes its colour.
-  context.fillStyle = paint.found && !matched ? paint.ink('muted') : box.above ? paint.ink('text') : FLAME_TEXT
+  context.fillStyle = (paint.found && !matched) || box.above ? paint.ink('text') : FLAME_TEXT
   const text = fitted(box.node.frame.function, room, (part) => context.measureText(part).width)
   context.fillText(text, from + TEXT_INSET, top + 14)
 }

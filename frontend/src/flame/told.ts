@@ -42,7 +42,7 @@ export function toldNode(tree: FlameTree, node: FlameNode): ToldNode {
   return {
     name: node.parent ? node.frame.function : flame.allFunctions,
     place: placeOf(node.frame),
-    heads: tree.isDifference ? [flame.inGaps, flame.outside, flame.difference] : [],
+    heads: tree.isDifference ? [...(tree.sides ?? [flame.inGaps, flame.outside]), flame.difference] : [],
     rows: [figureOf(tree, flame.total, node.total, node.otherTotal), figureOf(tree, flame.own, node.own, node.otherOwn)],
   }
 }

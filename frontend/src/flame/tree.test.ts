@@ -3,7 +3,7 @@ import type { Flame } from '@/api/analysisSchema'
 import { differenceColour, packageColour, packageColours, packageOf } from '@/flame/colours'
 import { functionWeights } from '@/flame/functions'
 import { boxAt, layout, neighbourBox, rowsOf } from '@/flame/layout'
-import { functionKey, inverted, matches, sandwich, treeOf, walk, widthIn } from '@/flame/tree'
+import { functionKey, inverted, matches, merged, sandwich, treeOf, walk, widthIn } from '@/flame/tree'
 
 /** main -> load -> decode (60), main -> load (10), main -> step -> load (20), main -> step (10). */
 function answer(more: Partial<Flame> = {}): Flame {
@@ -47,6 +47,14 @@ describe('a tree', () => {
     expect(matches(tree, 'app/')?.share).toBe(1)
     expect(matches(tree, 'nowhere')?.nodes.size).toBe(0)
     expect(matches(tree, ' ')).toBeNull()
+  })
+
+  it('merged with another has both sides', () => {
+    const other = answer({ weight: 50, nodes: { frame: [0, 3], parent: [-1, 0], total: [50, 50], own: [0, 50], other_total: [], other_own: [] } })
+    const both = merged(treeOf(answer()), treeOf(other), ['b', 'a'])
+    const told = [...walk(both.root)].map((node) => [node.frame.function, node.total, node.otherTotal])
+    expect(told).toEqual(expect.arrayContaining([['main', 100, 50], ['step', 30, 50], ['decode', 60, 0]]))
+    expect([both.weight, both.otherWeight, both.isDifference]).toEqual([100, 50, true])
   })
 
   it('counts a recursion once in the list of functions', () => {

@@ -19,6 +19,8 @@ export interface FlameTree {
   weight: number
   otherWeight: number
   isDifference: boolean
+  /** What the two sides of a difference are called; gaps and outside where nothing is said. */
+  sides?: readonly [string, string]
 }
 
 const ALL: FlameFrame = { function: '', file: '', line: -1 }
@@ -161,6 +163,25 @@ export function widthIn(tree: FlameTree, node: FlameNode): number {
   if (!tree.isDifference) return node.total
   const { share, otherShare } = shares(tree, node.total, node.otherTotal)
   return (share + otherShare) / 2
+}
+
+function graftSide(grower: Grower, into: FlameNode, from: FlameNode, isOther: boolean): void {
+  if (isOther) {
+    into.otherTotal += from.total
+    into.otherOwn += from.own
+  } else {
+    into.total += from.total
+    into.own += from.own
+  }
+  for (const child of from.children) graftSide(grower, grower.child(into, child.frame), child, isOther)
+}
+
+/** Two trees as one difference: `one` against `other`. */
+export function merged(one: FlameTree, other: FlameTree, sides: readonly [string, string]): FlameTree {
+  const grower = new Grower()
+  graftSide(grower, grower.root, one.root, false)
+  graftSide(grower, grower.root, other.root, true)
+  return { root: grower.root, weight: one.weight, otherWeight: other.weight, isDifference: true, sides }
 }
 
 export interface FlameMatch {
