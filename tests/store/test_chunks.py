@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -154,7 +156,7 @@ def test_buckets_agree_with_the_samples_and_add_up(parts: list[Block]) -> None:
     check_buckets([coarser(part, 5 * SECOND) for part in fine], expected_buckets(joined, 5 * SECOND))
     check_buckets(decode_tier(encode_tier(fine, NAMES), NAMES), expected_buckets(joined, SECOND))
     for metric in METRICS:
-        one = decode_tier(encode_tier(fine, NAMES), NAMES, lambda row, metric=metric: row[1] == metric)
+        one = decode_tier(encode_tier(fine, NAMES), NAMES, of_metric(metric))
         taken = {key: values for key, values in expected_buckets(joined, SECOND).items() if key[1] == metric}
         check_buckets(one, taken)
         assert {row[1] for part in one for row in part.rows} <= {metric}
@@ -163,6 +165,10 @@ def test_buckets_agree_with_the_samples_and_add_up(parts: list[Block]) -> None:
     whole = [Block(b.rows, b.times, b.quanta, {}) for b in joined]
     added = combine([*(roll(block, SECOND) for block in half), *(roll(block, SECOND) for block in rest)])
     check_buckets(added, expected_buckets(whole, SECOND))
+
+
+def of_metric(metric: str) -> Callable[[tuple[str, str]], bool]:
+    return lambda row: row[1] == metric
 
 
 def test_why_a_bucket_is_empty_survives_the_tiers() -> None:
