@@ -182,3 +182,12 @@ async def test_retention_that_cannot_be_used_is_named() -> None:
             wrong.check()
     assert Retention(raw_hours=24 * 100, minutes_days=1).minutes_ns == 100 * DAY_NS
     assert SLOT_NS % TIERS[0].width_ns == 0
+
+
+async def test_a_tier_tells_no_idle_share_below_another_threshold_than_its_own(filled: Database) -> None:
+    async with filled.read() as session:
+        host = (await session.scalars(select(Host))).one()
+    query = SeriesQuery(START, START + HOUR_NS, 100, Selection((GPU,), frozenset({ACTIVE})), 0.2)
+    answer = await query_series(filled, host, query, AFTER, False)
+    assert answer.bucket_ns == 40 * SECOND_NS
+    assert answer.series[0].idle_share is None

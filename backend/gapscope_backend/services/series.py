@@ -19,7 +19,7 @@ from gapscope_backend.errors import MalformedError, UnprocessableError
 from gapscope_backend.services.buckets import Collector, Floats, Span
 from gapscope_backend.services.missing import NOT_RECEIVED, Absence, MissingTracker
 from gapscope_backend.services.tier_series import TierGrid, tier_for
-from gapscope_backend.store.chunks.rollup import Rolled
+from gapscope_backend.store.chunks.rollup import IDLE_BELOW, Rolled
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.latest import decimals_of
 from gapscope_backend.store.models import Host
@@ -157,11 +157,13 @@ async def _query_tier(database: Database, host: Host, query: SeriesQuery, data_e
 
 
 def _of_tier(parts: Sequence[Rolled], grid: TierGrid, query: SeriesQuery, data_end_ns: int) -> SeriesSet:
+    counts_idle = query.idle_below == IDLE_BELOW
     found: dict[Key, SeriesResult] = {}
     for part in parts:
         for key, folded in grid.fold(part, data_end_ns):
             mean, low, high = (_rounded(key[1], v) for v in (folded.mean, folded.minimum, folded.maximum))
-            found[key] = SeriesResult(*key, grid.starts_ms, mean, low, high, folded.idle_share, folded.missing)
+            idle = folded.idle_share if counts_idle else None
+            found[key] = SeriesResult(*key, grid.starts_ms, mean, low, high, idle, folded.missing)
     for key in _named(query.selection):
         if key not in found:
             found[key] = _empty(key, grid, query.start_ns, data_end_ns)

@@ -118,7 +118,7 @@ def _sort_in(gathered: Gathered, slot_ns: int, block: Block, changing: Mapping[s
             told.append(changing[group])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _rows_by_group(rows: tuple[Row, ...]) -> Mapping[str, Sequence[int]]:
     """The numbers of the rows that go to each group; batch after batch brings the same rows."""
     found: dict[str, list[int]] = {}
