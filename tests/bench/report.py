@@ -109,7 +109,10 @@ def _ingest(folder: Path) -> Iterable[str]:
     head = ["engine", "asked a second", "minutes", "acknowledged a second", "p50", "p99", "max", "lost", "doubled"]
     yield _table([*head, "load"], [_ingest_row(run) for run, _ in runs])
     head = ["engine", "asked", "API MiB quarter / end", "worker MiB quarter / end", "hot rows begin / most / end"]
-    yield _table([*head, "CPU API / worker / database"], [_cost_row(run) for run, _ in runs])
+    yield _table(
+        [*head, "CPU API / worker / database", "threads without a core API / worker"],
+        [_cost_row(run) for run, _ in runs],
+    )
     asked = [run for run, _ in runs if "queries_ms" in run]
     if asked:
         yield "Queries during that load, p95 in ms (aims: 50, 100, 200):\n"
@@ -138,7 +141,10 @@ def _cost_row(run: dict[str, Any]) -> list[Any]:
         for role in ("api", "worker")
     ]
     cpu = " / ".join(f"{run['cpu_ms_per_batch'].get(role, 0):.1f}" for role in ("api", "worker", "database"))
-    return [run["engine"], f"{run['rate']:g}", *memory, f"{hot['begin']:g} / {hot['most']:g} / {hot['end']:g}", cpu]
+    waits = [watched.get(role, {}).get("waited_cores") for role in ("api", "worker")]
+    waited = " / ".join("" if one is None else f"{one:.2f}" for one in waits)
+    rows = f"{hot['begin']:g} / {hot['most']:g} / {hot['end']:g}"
+    return [run["engine"], f"{run['rate']:g}", *memory, rows, cpu, waited]
 
 
 def _p95(run: dict[str, Any], name: str) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -47,6 +49,7 @@ class Watcher:
         for role, process in self.served.processes().items():
             seen[f"{role}_mib"] = round(resident_bytes(process) / 2**20, 1)
             seen[f"{role}_cpu_seconds"] = cpu_seconds(process)
+            seen[f"{role}_waited_seconds"] = waited_seconds(process)
         if self.place.postmaster is not None:
             seconds, held = tree_cost(self.place.postmaster)
             seen["database_mib"], seen["database_cpu_seconds"] = round(held / 2**20, 1), seconds
@@ -59,8 +62,18 @@ def cpu_seconds(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
+def waited_seconds(process: psutil.Process) -> float:
+    """Time in which threads of a process could have run and found no free core (Linux, /proc/PID/task/*/schedstat)."""
+    waited = 0
+    for path in Path(f"/proc/{process.pid}/task").glob("*/schedstat"):
+        with suppress(OSError):  # the thread has ended
+            waited += int(path.read_text().split()[1])
+    return waited / 1e9
+
+
 def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
-    """Of each process: memory after a quarter of the time, at the end and at most, and its share of a core."""
+    """Of each process: memory after a quarter of the time, at the end and at most, and its share of a core;
+    ``waited_cores`` counts the threads that could have run and found no core free."""
     told: dict[str, Any] = {
         "hot_batches": {"begin": rows[0]["hot_batches"], "end": rows[-1]["hot_batches"]},
         "load_1min": {"begin": rows[0]["load_1min"], "end": rows[-1]["load_1min"]},
@@ -70,15 +83,20 @@ def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
         seen = [row for row in rows if f"{role}_mib" in row]
         if len(seen) > 1:
             held = [row[f"{role}_mib"] for row in seen]
-            used = seen[-1][f"{role}_cpu_seconds"] - seen[0][f"{role}_cpu_seconds"]
-            cores = round(used / (seen[-1]["at"] - seen[0]["at"]), 2)
             told[role] = {
+                "waited_cores": _a_second(seen, f"{role}_waited_seconds"),
                 "mib_at_quarter": held[len(held) // 4],
                 "mib_end": held[-1],
                 "mib_most": max(held),
-                "cores": cores,
+                "cores": _a_second(seen, f"{role}_cpu_seconds"),
             }
     return told
+
+
+def _a_second(rows: list[dict[str, float]], name: str) -> float:
+    """How fast a sum has grown; 0 for one that is not kept."""
+    grown = rows[-1].get(name, 0.0) - rows[0].get(name, 0.0)
+    return round(grown / (rows[-1]["at"] - rows[0]["at"]), 2)
 
 
 def per_batch(rows: list[dict[str, float]], batches: int) -> dict[str, float]:
