@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
 import sys
 import time
 from collections import defaultdict
@@ -128,6 +129,7 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--save", metavar="NAME", help="keep the figures as results/NAME.json")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends too
     runs = []
     for engine in asked.engine:
         for rate in asked.rate:

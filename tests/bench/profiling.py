@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 HEADINGS = (
-    ("the check of a batch", ("check (gapscope_backend/services/ingest.py",)),
+    ("the check of a batch", ("check (/", "decode_batch (", "collect_latest (")),
     ("finding the token", ("verify_token", "token_of_hash")),
     ("entities of hosts", ("_store_facts",)),
     ("newest values", ("_store_latest",)),

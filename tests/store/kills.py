@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -190,6 +191,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=("sqlite", "postgresql"), nargs="+", default=["sqlite", "postgresql"])
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends too
     for engine in asked.engine:
         print(f"{engine}, seed {asked.seed}", flush=True)
         with parts(engine) as all_parts:
