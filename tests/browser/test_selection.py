@@ -144,3 +144,35 @@ def test_two_spans_are_compared(page: Page, watched: Watched) -> None:
     expect(row).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert watched.faults == []
+
+
+def test_notes_copied_spans_and_a_picture(page: Page, watched: Watched) -> None:
+    brush(page)
+    expect(page.get_by_test_id("drawer")).to_be_visible()
+    page.keyboard.press("n")
+    page.keyboard.type("eight loader workers now")
+    page.keyboard.press("Enter")
+    note = page.get_by_test_id("notes").get_by_role("button", name="eight loader workers now")
+    expect(note).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("drawer")).to_have_count(0)
+    note.click()
+    page.get_by_test_id("notes-read").get_by_role("button", name="Remove").click()
+    expect(note).to_have_count(0)
+    page.wait_for_url("**t=**")
+    before = page.url
+    page.evaluate(
+        """() => {
+            const clipboardData = new DataTransfer()
+            clipboardData.setData('text', `x@${new Date(Date.now() - 9000).toISOString()}..${new Date().toISOString()}`)
+            document.dispatchEvent(new ClipboardEvent('paste', { clipboardData, cancelable: true }))
+        }"""
+    )
+    page.wait_for_function("before => location.href !== before", arg=before)
+    page.keyboard.press("Control+z")
+    expect(page).to_have_url(before)
+    with page.expect_download() as caught:
+        page.get_by_test_id("picture").click()
+    assert caught.value.suggested_filename.endswith(".png")
+    assert caught.value.path().read_bytes().startswith(b"\x89PNG")
+    assert watched.faults == []

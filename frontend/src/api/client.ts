@@ -60,6 +60,11 @@ export async function postJson<T>(path: string, body: unknown): Promise<T> {
   return (await response.json()) as T
 }
 
+export async function deleteJson(path: string): Promise<void> {
+  const response = await send(path, { method: 'DELETE' })
+  if (!response.ok) throw new ApiError(response.status, await problemOf(response))
+}
+
 /** Query text with repeatable keys: `{ metric: ['a', 'b'] }` becomes `metric=a&metric=b`. */
 export function queryText(values: Record<string, string | number | readonly string[]>): string {
   const query = new URLSearchParams()

@@ -135,6 +135,6 @@ export const EN_PAGES = {
     pngHelp: 'Save the lanes as a picture',
     copy: 'Copy span',
     copyHelp: 'Copy the visible or selected span (ctrl c); paste with ctrl v',
-    coarse: (bucket: string) => `Samples of this time are kept no more: figures of ${bucket}.`,
+    coarse: (bucket: string) => `Samples of this time are kept no more: means of ${bucket} each.`,
   },
 }

@@ -127,6 +127,6 @@ export const ZH_PAGES: typeof EN_PAGES = {
     pngHelp: '将泳道保存为图片',
     copy: '复制时间段',
     copyHelp: '复制可见或所选时间段（ctrl c）；用 ctrl v 粘贴',
-    coarse: (bucket) => `这段时间的样本已不再保留：显示 ${bucket} 的汇总值。`,
+    coarse: (bucket) => `这段时间的样本已不再保留：显示每 ${bucket}的均值。`,
   },
 }

@@ -134,7 +134,7 @@ export function valueAt(track: Track, at: number): number | null {
   return track.mean[index] ?? null
 }
 
-/** Mean over a span, each sample weighing the same; null without samples. */
+/** Mean over a span, each sample weighing the same, a bucket by the part of it in the span; null without samples. */
 export function meanOver(track: Track, span: Span): number | null {
   let sum = 0
   let count = 0
@@ -142,9 +142,10 @@ export function meanOver(track: Track, span: Span): number | null {
     const time = track.time[i] as number
     if (time >= span.to) break
     const value = track.mean[i]
-    if (time >= span.from && value !== null && value !== undefined) {
-      sum += value
-      count += 1
+    const weight = track.banded ? Math.min(span.to, time + track.stepMs) - Math.max(span.from, time) : Number(time >= span.from)
+    if (weight > 0 && value !== null && value !== undefined) {
+      sum += value * weight
+      count += weight
     }
   }
   return count ? sum / count : null

@@ -4,7 +4,7 @@ import uPlot from 'uplot'
 import type { Ink } from '@/canvas/ink'
 import { dots, hatch } from '@/canvas/patterns'
 import { idleRuns } from '@/series/idle'
-import type { Track } from '@/series/track'
+import type { Track, Values } from '@/series/track'
 import { commonHoles } from '@/series/track'
 import type { Curve } from '@/timeline/lanes'
 import type { Span } from '@/time/span'
@@ -38,12 +38,21 @@ function bandOf(track: Track): (number | null)[][] {
   return [none, none]
 }
 
+/** The last bucket stands to its end: a line needs a second point to be seen at all in a view narrower than a bucket. */
+function closed(track: Track): Track {
+  const last = track.time.at(-1)
+  if (!track.banded || last === undefined || track.coveredTo <= last) return track
+  const again = (values: Values): Values => [...values, values.at(-1) ?? null]
+  return { ...track, time: [...track.time, track.coveredTo], mean: again(track.mean), min: again(track.min), max: again(track.max) }
+}
+
 function columnsOf(track: Track): uPlot.AlignedData {
   return [track.time, track.mean, ...bandOf(track)] as uPlot.AlignedData
 }
 
 /** Tracks of one lane side by side. Tracks with times of their own are joined; their lines stay unbroken. */
-export function alignedData(tracks: readonly Track[]): uPlot.AlignedData {
+export function alignedData(all: readonly Track[]): uPlot.AlignedData {
+  const tracks = all.map(closed)
   const first = tracks[0]
   if (!first) return [[]]
   if (tracks.every((track) => sameTimes(track.time, first.time))) {
@@ -52,15 +61,32 @@ export function alignedData(tracks: readonly Track[]): uPlot.AlignedData {
   return uPlot.join(tracks.map(columnsOf))
 }
 
-function seriesOf(curve: Curve, ink: Ink): uPlot.Series[] {
+const linear = uPlot.paths.linear?.()
+const stepped = uPlot.paths.stepped?.({ align: 1 })
+
+/** From so many pixels on a bucket is a step: a slope from one to the next would tell of what nobody measured. */
+const STEP_PIXELS = 6
+
+/** Lines through samples and narrow buckets, steps along wide ones; chosen anew with each drawing. */
+function pathsOf(stepMs: () => number | null): uPlot.Series.PathBuilder {
+  return (chart, index, from, to) => {
+    const step = stepMs()
+    const { min, max } = chart.scales.x ?? {}
+    const pixels = step !== null && min != null && max != null ? (step / (max - min)) * chart.width : 0
+    const build = pixels >= STEP_PIXELS ? stepped : linear
+    return build?.(chart, index, from, to) ?? null
+  }
+}
+
+function seriesOf(curve: Curve, ink: Ink, paths: uPlot.Series.PathBuilder): uPlot.Series[] {
   const colour = ink(curve.colour)
-  const mean: uPlot.Series = { stroke: colour, width: curve.style === 'thin' ? 1 : 1.25, points: { show: false } }
+  const mean: uPlot.Series = { stroke: colour, width: curve.style === 'thin' ? 1 : 1.25, points: { show: false }, paths }
   if (curve.style === 'thin') mean.dash = [4, 3]
   if (curve.style === 'area') {
     mean.fill = colour + AREA_ALPHA
     mean.fillTo = 0
   }
-  const edge: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } }
+  const edge: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false }, paths }
   return [mean, edge, edge]
 }
 
@@ -69,7 +95,10 @@ export function chartOptions(
   size: { width: number; height: number },
   ink: Ink,
   paintGround: (chart: uPlot) => void,
+  /** Length of a bucket in ms; null where the samples themselves are drawn. */
+  stepMs: () => number | null,
 ): uPlot.Options {
+  const paths = pathsOf(stepMs)
   return {
     ...size,
     ms: 1,
@@ -78,7 +107,7 @@ export function chartOptions(
     cursor: { show: false },
     axes: [{ show: false }, { show: false }],
     scales: { x: { time: false, auto: false }, y: { auto: false } },
-    series: [{}, ...curves.flatMap((curve) => seriesOf(curve, ink))],
+    series: [{}, ...curves.flatMap((curve) => seriesOf(curve, ink, paths))],
     bands: curves.map((curve, i) => ({
       series: [i * COLUMNS + 2, i * COLUMNS + 3] as [number, number],
       fill: ink(curve.colour) + BAND_ALPHA,

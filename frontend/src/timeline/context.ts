@@ -2,7 +2,8 @@
 
 import { refThrottled } from '@vueuse/core'
 import type { InjectionKey, Ref } from 'vue'
-import { computed, inject, ref } from 'vue'
+import { computed, inject, ref, shallowRef } from 'vue'
+import type { Mark } from '@/annotations/marks'
 import type { Selection } from '@/selection/selection'
 import { SeriesBook } from '@/series/book'
 import type { Span } from '@/time/span'
@@ -21,6 +22,8 @@ export interface TimelineContext {
   book: SeriesBook
   viewport: Viewport
   selection: Selection
+  /** Notes whose lines go through all lanes. */
+  marks: Ref<readonly Mark[]>
   /** Width of every plot in CSS pixels. */
   plotWidth: Ref<number>
   /** Changes seldom enough to be read; drawing watches the book and the viewport themselves. */
@@ -30,7 +33,7 @@ export interface TimelineContext {
 export function timelineContext(viewport: Viewport, selection: Selection): TimelineContext {
   const book = new SeriesBook()
   const now = computed(() => ({ version: book.version.value, span: viewport.span.value }))
-  return { book, viewport, selection, plotWidth: ref(0), labels: refThrottled(now, LABEL_MS, true, true) }
+  return { book, viewport, selection, marks: shallowRef([]), plotWidth: ref(0), labels: refThrottled(now, LABEL_MS, true, true) }
 }
 
 export const timelineKey: InjectionKey<TimelineContext> = Symbol('timeline')

@@ -7,6 +7,8 @@ import type { Span } from '@/time/span'
 import { widthOf } from '@/time/span'
 
 const MAX_COLUMNS = 2000
+/** Columns a bucket from which its edges need no more. */
+const EDGE_COLUMNS = 4
 
 export interface HeatGrid {
   columns: number
@@ -18,7 +20,9 @@ export interface HeatGrid {
 /** Tracks on an even grid over the span; each cell takes the value that stands at its middle. */
 export function heatGrid(tracks: readonly Track[], span: Span, maxColumns = MAX_COLUMNS): HeatGrid {
   const step = tracks.find((track) => track.time.length)?.stepMs ?? 100
-  const columns = Math.max(1, Math.min(maxColumns, Math.ceil(widthOf(span) / step)))
+  const steps = Math.ceil(widthOf(span) / step)
+  // Few wide buckets begin and end between even columns: enough columns show their edges where the lines have them.
+  const columns = Math.max(1, steps * EDGE_COLUMNS < maxColumns ? maxColumns : Math.min(maxColumns, steps))
   const values = new Float32Array(columns * tracks.length).fill(Number.NaN)
   tracks.forEach((track, row) => {
     let index = Math.max(0, indexAt(track.time, span.from))

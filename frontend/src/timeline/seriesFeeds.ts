@@ -4,6 +4,7 @@ import type { Ref } from 'vue'
 import { computed, watch } from 'vue'
 import { useQueryClient } from '@tanstack/vue-query'
 import { useSeries } from '@/api/queries'
+import { coarseBucket } from '@/series/coarse'
 import type { HostDetail, SeriesAnswer } from '@/api/schema'
 import { widthOf } from '@/time/span'
 import type { TimelineContext } from '@/timeline/context'
@@ -24,6 +25,8 @@ export interface SeriesErrors {
 export interface SeriesFeeds {
   loading: Ref<boolean>
   errors: Ref<SeriesErrors>
+  /** Length of the buckets in ms where the samples of the visible time are kept no more; else null. */
+  coarseMs: Ref<number | null>
   /** Fills holes from the store, as after a lost connection. */
   refetch(): void
 }
@@ -50,7 +53,14 @@ export function useSeriesFeeds(context: TimelineContext, spans: TimelineSpans, d
     watch(query.data, (answer: SeriesAnswer | undefined) => answer && book.take(answer), { immediate: true })
   }
 
+  const coarseMs = computed(() => {
+    const answer = gpuSeries.data.value ?? cores.data.value
+    const { span } = around.value
+    return answer && span ? coarseBucket(answer, widthOf(span) / capped(HEAT_BUCKETS)) : null
+  })
+
   return {
+    coarseMs,
     loading: computed(() => queries.some((query) => query.isFetching.value)),
     errors: computed(() => ({
       gpus: gpuSeries.error.value?.message ?? null,
