@@ -32,8 +32,8 @@ class DerivedGroup:
     reasons: dict[str, dict[int, str]]
 
 
-TIME_QUANTUM_NS = 100_000
-"""0.1 ms: a thousandth of the shortest cell. Finer digits of a timestamp cost 2 bytes a moment and say nothing."""
+TIME_QUANTUM_NS = 1_000_000
+"""1 ms: a hundredth of a cell. Finer digits of a timestamp are the sampler's jitter; they cost 2.5 bytes a moment."""
 
 
 class Table:
