@@ -84,19 +84,19 @@ def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
         if len(seen) > 1:
             held = [row[f"{role}_mib"] for row in seen]
             told[role] = {
-                "waited_cores": _a_second(seen, f"{role}_waited_seconds"),
                 "mib_at_quarter": held[len(held) // 4],
                 "mib_end": held[-1],
                 "mib_most": max(held),
                 "cores": _a_second(seen, f"{role}_cpu_seconds"),
             }
+            if f"{role}_waited_seconds" in seen[0]:
+                told[role]["waited_cores"] = _a_second(seen, f"{role}_waited_seconds")
     return told
 
 
 def _a_second(rows: list[dict[str, float]], name: str) -> float:
-    """How fast a sum has grown; 0 for one that is not kept."""
-    grown = rows[-1].get(name, 0.0) - rows[0].get(name, 0.0)
-    return round(grown / (rows[-1]["at"] - rows[0]["at"]), 2)
+    """How fast a sum has grown."""
+    return round((rows[-1][name] - rows[0][name]) / (rows[-1]["at"] - rows[0]["at"]), 2)
 
 
 def per_batch(rows: list[dict[str, float]], batches: int) -> dict[str, float]:
