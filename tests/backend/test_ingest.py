@@ -187,6 +187,15 @@ async def test_a_token_writes_only_as_its_hosts(backend: Backend) -> None:
 
 
 @pytest.mark.both_engines
+async def test_a_token_that_is_revoked_while_it_is_in_use_writes_no_more(backend: Backend, maker: BatchMaker) -> None:
+    await backend.store(five_seconds(maker))
+    await access.revoke_token(backend.database, backend.ingest_token[:12], NOW)
+    response = await backend.post(encode(five_seconds(maker)))
+    assert response.status == 401
+    assert "revoked" in (await response.json())["detail"]
+    assert (await count_rows(backend))["ingest_hot"] == 1
+
+
 async def test_a_revoked_token_writes_nothing(backend: Backend, maker: BatchMaker) -> None:
     await access.revoke_token(backend.database, backend.ingest_token[:12], NOW)
     response = await backend.post(encode(five_seconds(maker)))

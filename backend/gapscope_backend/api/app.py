@@ -17,7 +17,7 @@ from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.api.config import ServerConfig
 from gapscope_backend.api.context import CONTEXT, Context
-from gapscope_backend.api.handlers.ingest import BODIES, BODIES_AT_ONCE
+from gapscope_backend.api.handlers.ingest import HELD, Held
 from gapscope_backend.api.handlers.live import SOCKETS, close_sockets
 from gapscope_backend.api.handlers.meta import OPENAPI
 from gapscope_backend.api.handlers.pages import installed_static
@@ -27,6 +27,7 @@ from gapscope_backend.api.route import Access
 from gapscope_backend.api.routes import ROUTES
 from gapscope_backend.api.security import ACCESS, add_headers, check_access, check_host
 from gapscope_backend.api.streaming import STREAMS, STREAMS_AT_ONCE
+from gapscope_backend.services.access import KnownTokens
 from gapscope_backend.services.background import repeat
 from gapscope_backend.services.capacity import Capacities
 from gapscope_backend.services.diagnosis import Diagnosis
@@ -59,6 +60,7 @@ def create_app(
         database=database,
         clock=clock,
         ingest=Ingest(database, guard),
+        known_tokens=KnownTokens(database),
         guard=guard,
         capacity=Capacities(database, config.retention, guard, clock),
         diagnosis=diagnosis,
@@ -69,7 +71,7 @@ def create_app(
     )
     app[CONTEXT] = context
     app[SOCKETS] = set()
-    app[BODIES] = asyncio.Semaphore(BODIES_AT_ONCE)
+    app[HELD] = Held()
     app[STREAMS] = asyncio.Semaphore(STREAMS_AT_ONCE)
     app[OPENAPI] = describe(ROUTES, context.cookie_name)
     _add_routes(app)

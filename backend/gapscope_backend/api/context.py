@@ -10,6 +10,7 @@ from pathlib import Path
 from aiohttp import web
 
 from gapscope_backend.api.config import ServerConfig
+from gapscope_backend.services.access import KnownTokens
 from gapscope_backend.services.capacity import Capacities
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
@@ -28,6 +29,7 @@ class Context:
     database: Database
     clock: Callable[[], int]
     ingest: Ingest
+    known_tokens: KnownTokens
     guard: DiskGuard
     capacity: Capacities
     diagnosis: Diagnosis

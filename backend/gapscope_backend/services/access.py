@@ -33,6 +33,8 @@ USER = "owner"
 
 _SECOND_NS = 1_000_000_000
 _USED_STEP_NS = 60 * _SECOND_NS  # "last used" is good to a minute: no write for each request
+_KNOWN_NS = 10 * _SECOND_NS
+_MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,27 @@ async def verify_token(database: Database, token: str, now_ns: int) -> Token:
     if row.last_used_ns is None or now_ns - row.last_used_ns > _USED_STEP_NS:
         await mark_token_used(database, row.id, now_ns)
     return row
+
+
+class KnownTokens:
+    """Tokens that were found valid a moment ago; so an agent's batches need not look theirs up one by one.
+
+    A token may have been revoked since: who goes by this checks that again before anything is stored.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, tuple[int, Token]] = {}
+
+    async def verify(self, token: str, now_ns: int) -> Token:
+        """The token of that text, as it was some seconds ago at most. UnauthenticatedError says why it is none."""
+        key = _hash(token)
+        found = self._known.get(key)
+        if found is None or not 0 <= now_ns - found[0] < _KNOWN_NS:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[key] = (now_ns, await verify_token(self._database, token, now_ns))
+        return found[1]
 
 
 async def revoke_token(database: Database, prefix: str, now_ns: int) -> None:

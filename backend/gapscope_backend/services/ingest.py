@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from gapscope_agent.wire import (
@@ -24,9 +25,11 @@ from gapscope_backend.errors import (
     ForbiddenError,
     MalformedError,
     TooLargeError,
+    UnauthenticatedError,
     UnprocessableError,
     UpgradeRequiredError,
 )
+from gapscope_backend.store.credentials import revoked_of
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.disk import DiskGuard
 from gapscope_backend.store.hot import CheckedBatch, digest_of, pack, store_batches
@@ -34,6 +37,7 @@ from gapscope_backend.store.latest import collect_latest
 
 MAX_FUTURE_NS = 60_000_000_000
 CHECKS_AT_ONCE = 2
+GATHER_SECONDS = 0.02
 BATCHES_AT_ONCE = 64
 """In one transaction; each more makes the first of them wait longer."""
 
@@ -46,53 +50,78 @@ class Ingest:
         self._slots = asyncio.Semaphore(CHECKS_AT_ONCE)
         self._commits = _Commits(database)
 
-    async def take(self, body: bytes, encoding: str, host_pattern: str, now_ns: int) -> Acknowledgement:
-        """Check and store a request's body. Raises a RequestError that says why, having stored nothing."""
+    async def take(
+        self, body: bytes, encoding: str, host_pattern: str, now_ns: int, token_id: int | None = None
+    ) -> Acknowledgement:
+        """Check and store a request's body. Raises a RequestError that says why, having stored nothing.
+
+        A token that was revoked since it let the request in stores nothing either.
+        """
         if self._guard is not None:
             await self._guard.check()
         async with self._slots:
             checked = await asyncio.to_thread(check, body, encoding, host_pattern, now_ns)
-        stored = await self._commits.store(checked)
+        stored = await self._commits.store(checked, token_id)
         return Acknowledgement(stored=True, duplicate=not stored)
 
 
+@dataclass(frozen=True)
+class _Waiting:
+    checked: CheckedBatch
+    token_id: int | None
+    done: asyncio.Future[bool]
+
+
 class _Commits:
-    """Batches that come in while one transaction waits for the disk share the next one."""
+    """Batches that come in while one transaction waits for the disk share the next one.
+
+    A transaction costs as much as five batches in it. So where several came at once the time before, the next is given
+    GATHER_SECONDS to fill.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiting: list[tuple[CheckedBatch, asyncio.Future[bool]]] = []
+        self._waiting: list[_Waiting] = []
         self._running: asyncio.Task[None] | None = None
+        self._shared = False
 
-    async def store(self, checked: CheckedBatch) -> bool:
+    async def store(self, checked: CheckedBatch, token_id: int | None) -> bool:
         """Store a batch; whether it was new. Raises what its transaction raised."""
-        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append((checked, done))
+        one = _Waiting(checked, token_id, asyncio.get_running_loop().create_future())
+        self._waiting.append(one)
         if self._running is None:
             self._running = asyncio.create_task(self._run())
-        return await done
+        return await one.done
 
     async def _run(self) -> None:
         try:
             while self._waiting:
+                if self._shared and len(self._waiting) < BATCHES_AT_ONCE:
+                    await asyncio.sleep(GATHER_SECONDS)
                 some, self._waiting = self._waiting[:BATCHES_AT_ONCE], self._waiting[BATCHES_AT_ONCE:]
+                self._shared = len(some) > 1
                 await self._commit(some)
         finally:
             self._running = None
 
-    async def _commit(self, some: Sequence[tuple[CheckedBatch, asyncio.Future[bool]]]) -> None:
+    async def _commit(self, some: Sequence[_Waiting]) -> None:
         try:
-            stored = await store_batches(self._database, [checked for checked, _ in some])
+            revoked = await revoked_of(self._database, {one.token_id for one in some if one.token_id is not None})
+            for one in some:
+                if one.token_id in revoked:
+                    _settle(one.done, UnauthenticatedError("the token was revoked", "Authorization"))
+            some = [one for one in some if one.token_id not in revoked]
+            stored = await store_batches(self._database, [one.checked for one in some]) if some else []
         except Exception as error:
             # Whatever it was belongs to the requests that wait; of several each learns its own fate.
             if len(some) > 1:
                 for one in some:
                     await self._commit([one])
-                return
-            _settle(some[0][1], error)
+            else:
+                _settle(some[0].done, error)
             return
-        for (_, done), new in zip(some, stored, strict=True):
-            _settle(done, new)
+        for one, new in zip(some, stored, strict=True):
+            _settle(one.done, new)
 
 
 def _settle(done: asyncio.Future[bool], outcome: bool | Exception) -> None:

@@ -67,7 +67,8 @@ async def load_window(
 ) -> Window:
     """The window of a host; with ``selection`` only those series, without ``with_stacks`` no stacks.
 
-    ``kinds`` are those of the entities whose facts are needed. With ``only_with_gpu`` a host that has no GPU in the span gives its facts alone.
+    ``kinds`` are those of the entities whose facts are needed. With ``only_with_gpu`` a host without a GPU in the span
+    gives its facts alone.
     """
     entities = await list_entities(database, host.id, start_ns, end_ns, kinds)
     if only_with_gpu and not any(entity.kind == "gpu" for entity in entities):

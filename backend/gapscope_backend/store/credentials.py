@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from sqlalchemy import select, update
 
@@ -21,6 +21,13 @@ async def token_of_hash(database: Database, digest: str) -> Token | None:
     async with database.read() as session:
         token: Token | None = await session.scalar(select(Token).where(Token.hash == digest))
     return token
+
+
+async def revoked_of(database: Database, token_ids: Collection[int]) -> set[int]:
+    """Those of the tokens that are revoked."""
+    query = select(Token.id).where(Token.id.in_(token_ids), Token.revoked_ns.is_not(None))
+    async with database.read() as session:
+        return set(await session.scalars(query))
 
 
 async def mark_token_used(database: Database, token_id: int, now_ns: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from aiohttp import web
 
@@ -12,10 +14,31 @@ from gapscope_backend.api.context import CONTEXT
 from gapscope_backend.api.security import caller_of
 from gapscope_backend.errors import BusyError, ForbiddenError, TooLargeError, UnsupportedMediaError
 
-BODIES_AT_ONCE = 16
+MAX_HELD_BYTES = 16 * MAX_BATCH_BYTES
+"""Of bodies on their way in, from their first byte to the commit: sixteen of the largest, thousands as they are."""
 BODY_SECONDS = 30.0
 
-BODIES = web.AppKey("BODIES", asyncio.Semaphore)
+
+class Held:
+    """How many bytes of bodies are held; a body counts with the length that it announces, else the longest."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    @contextmanager
+    def body(self, announced: int | None) -> Iterator[None]:
+        """Count a body while it is here. Raises BusyError where there is no room for it."""
+        size = MAX_BATCH_BYTES if announced is None else announced
+        if self.bytes + size > MAX_HELD_BYTES:
+            raise BusyError(f"{self.bytes} bytes of batches are on their way in already; send this one again", "")
+        self.bytes += size
+        try:
+            yield
+        finally:
+            self.bytes -= size
+
+
+HELD = web.AppKey("HELD", Held)
 
 
 async def post_ingest(request: web.Request) -> web.Response:
@@ -25,12 +48,9 @@ async def post_ingest(request: web.Request) -> web.Response:
     if token is None:
         raise ForbiddenError("only an ingest token writes", "Authorization")
     encoding = _check_headers(request)
-    bodies = request.app[BODIES]
-    if bodies.locked():
-        raise BusyError(f"{BODIES_AT_ONCE} batches are on their way in already; send this one again", "")
-    async with bodies:
+    with request.app[HELD].body(request.content_length):
         body = await _read_body(request)
-        return json_answer(await context.ingest.take(body, encoding, token.host_pattern, context.clock()))
+        return json_answer(await context.ingest.take(body, encoding, token.host_pattern, context.clock(), token.id))
 
 
 def _check_headers(request: web.Request) -> str:
