@@ -196,6 +196,7 @@ async def test_a_token_that_is_revoked_while_it_is_in_use_writes_no_more(backend
     assert (await count_rows(backend))["ingest_hot"] == 1
 
 
+@pytest.mark.both_engines
 async def test_a_revoked_token_writes_nothing(backend: Backend, maker: BatchMaker) -> None:
     await access.revoke_token(backend.database, backend.ingest_token[:12], NOW)
     response = await backend.post(encode(five_seconds(maker)))
