@@ -13,6 +13,15 @@ export interface FunctionWeight {
   otherOwn: number
 }
 
+/** Names of the functions in which most samples end, on both sides. */
+export function topFunctions(tree: FlameTree, count: number): string[] {
+  const own = new Map<string, number>()
+  for (const { frame, own: here, otherOwn } of walk(tree.root)) {
+    if (here > 0 || otherOwn > 0) own.set(frame.function, (own.get(frame.function) ?? 0) + here + otherOwn)
+  }
+  return [...own].sort((a, b) => b[1] - a[1]).slice(0, count).map(([name]) => name)
+}
+
 /** Functions with what ends in them and what is in or below them; a recursion counts once. The heaviest own weight first. */
 export function functionWeights(tree: FlameTree): FunctionWeight[] {
   const found = new Map<string, FunctionWeight>()

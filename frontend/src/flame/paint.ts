@@ -19,8 +19,6 @@ export interface FlamePaint {
   colours: ReadonlyMap<string, string>
   width: number
   ink: Ink
-  pointed: FlameNode | null
-  chosen: FlameNode | null
   /** Nodes that are looked for; null where nothing is. */
   found: ReadonlySet<FlameNode> | null
 }
@@ -81,9 +79,12 @@ function outline(context: CanvasRenderingContext2D, paint: FlamePaint, node: Fla
   )
 }
 
-export function paintFlame(context: CanvasRenderingContext2D, paint: FlamePaint): void {
+export function paintBoxes(context: CanvasRenderingContext2D, paint: FlamePaint): void {
   context.font = '500 12px "Inter Variable", sans-serif'
   for (const box of paint.boxes) paintBox(context, paint, box)
-  outline(context, paint, paint.pointed, 1)
-  outline(context, paint, paint.chosen, 2)
+}
+
+export function paintOutlines(context: CanvasRenderingContext2D, paint: FlamePaint, pointed: FlameNode | null, chosen: FlameNode | null): void {
+  outline(context, paint, pointed, 1)
+  outline(context, paint, chosen, 2)
 }

@@ -64,9 +64,21 @@ export function* walk(node: FlameNode): Generator<FlameNode> {
 
 /** From below the root down to the node. */
 export function pathOf(node: FlameNode): FlameNode[] {
-  const path: FlameNode[] = []
-  for (let at: FlameNode | null = node; at?.parent; at = at.parent) path.unshift(at)
-  return path
+  return [...upwards(node)].reverse()
+}
+
+/** From the node up to below the root. */
+function* upwards(node: FlameNode): Generator<FlameNode> {
+  for (let at: FlameNode | null = node; at?.parent; at = at.parent) yield at
+}
+
+const lineKeys = new WeakMap<FlameFrame, string>()
+
+/** A function at a line, as one text; made once a frame. */
+function lineKey(frame: FlameFrame): string {
+  let key = lineKeys.get(frame)
+  if (key === undefined) lineKeys.set(frame, (key = `${functionKey(frame)}\n${frame.line}`))
+  return key
 }
 
 /** Trees that grow by paths: a frame once below its parent. */
@@ -77,7 +89,7 @@ class Grower {
   child(parent: FlameNode, frame: FlameFrame): FlameNode {
     let children = this.known.get(parent)
     if (!children) this.known.set(parent, (children = new Map()))
-    const key = `${functionKey(frame)}\n${frame.line}`
+    const key = lineKey(frame)
     let node = children.get(key)
     if (!node) {
       node = emptyNode(frame, parent)
@@ -99,8 +111,8 @@ export function inverted(tree: FlameTree): FlameTree {
   for (const node of walk(tree.root)) {
     if (!node.parent || (node.own <= 0 && node.otherOwn <= 0)) continue
     let at = grower.root
-    for (const frame of pathOf(node).reverse()) {
-      at = grower.child(at, frame.frame)
+    for (const step of upwards(node)) {
+      at = grower.child(at, step.frame)
       add(at, node.own, node.otherOwn)
     }
     at.own += node.own
@@ -143,7 +155,7 @@ export function sandwich(tree: FlameTree, key: string): Sandwich {
     add(callees.root, node.total, node.otherTotal)
     let at = callers.root
     add(at, node.total, node.otherTotal)
-    for (const step of pathOf(node).reverse()) {
+    for (const step of upwards(node)) {
       at = callers.child(at, step === node ? frame : step.frame)
       add(at, node.total, node.otherTotal)
     }

@@ -42,8 +42,6 @@ export const EN_ANALYSIS = {
     closeHelp: 'Close (Esc)',
     taller: 'Taller',
     lower: 'Lower',
-    failed: 'This cannot be shown',
-    selected: 'Selected span',
   },
   gain: {
     expected: 'Expected gain:',
@@ -51,10 +49,7 @@ export const EN_ANALYSIS = {
   },
   jobs: {
     title: 'Jobs',
-    job: 'job',
-    gpus: 'GPUs',
     lost: 'lost',
-    verdict: 'waits for',
   },
   flame: {
     mode,

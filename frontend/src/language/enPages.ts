@@ -92,7 +92,6 @@ export const EN_PAGES = {
     better: 'better',
     worse: 'worse',
     lost: 'lost to faults',
-    nextLimit: 'Next limit:',
     samples: (counts: string) => `${counts} samples`,
     swap: 'Swap',
     cause: 'cause',

@@ -13,11 +13,9 @@ export const ZH_ANALYSIS: typeof EN_ANALYSIS = {
     closeHelp: '关闭（Esc）',
     taller: '加高',
     lower: '降低',
-    failed: '无法显示',
-    selected: '所选时间段',
   },
   gain: { expected: '预期收益：', source: '计算依据：' },
-  jobs: { title: '作业', job: '作业', gpus: 'GPU', lost: '损失', verdict: '等待原因' },
+  jobs: { title: '作业', lost: '损失' },
   flame: {
     mode: { all: '全部', idle: '按空闲时间', gaps: '间隙内', outside: '间隙外', difference: '差异' },
     modeHelp: {

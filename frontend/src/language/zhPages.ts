@@ -84,7 +84,6 @@ export const ZH_PAGES: typeof EN_PAGES = {
     better: '改善',
     worse: '变差',
     lost: '损失于需修复的问题',
-    nextLimit: '下一个瓶颈：',
     samples: (counts) => `${counts} 个样本`,
     swap: '互换',
     cause: '原因',
