@@ -176,3 +176,36 @@ def test_notes_copied_spans_and_a_picture(page: Page, watched: Watched) -> None:
     assert caught.value.suggested_filename.endswith(".png")
     assert caught.value.path().read_bytes().startswith(b"\x89PNG")
     assert watched.faults == []
+
+
+NO_STACKS = {
+    "where": "gaps",
+    "against": None,
+    "samples": 0,
+    "weight": 0.0,
+    "other_weight": 0.0,
+    "known_share": 0.0,
+    "frames": [],
+    "nodes": {"frame": [], "parent": [], "total": [], "own": [], "other_total": [], "other_own": []},
+}
+
+
+def test_a_flame_graph_says_why_it_is_empty(page: Page, watched: Watched) -> None:
+    answer = dict(NO_STACKS)
+    page.route("**/flame?*", lambda route: route.fulfill(json=answer))
+    page.keyboard.press("m")
+    page.get_by_role("tab", name="Flame").click()
+    empty = page.get_by_test_id("flame-empty")
+    expect(empty).to_contain_text("No Python stacks were taken in this span.")
+    answer["samples"] = 40
+    page.get_by_role("button", name="Outside").click()
+    expect(empty).to_contain_text("All 40 samples fell in gaps")
+    page.unroute("**/flame?*")
+    empty.get_by_role("button", name="Show all stacks").click()
+    expect(page.get_by_test_id("flame-graph")).to_be_visible()
+    page.route(
+        "**/flame?*", lambda route: route.fulfill(status=503, json={"error": "busy", "detail": "too busy", "where": ""})
+    )
+    page.get_by_label("On CPU only").check()
+    expect(page.get_by_test_id("flame-panel").get_by_role("alert")).to_have_text("too busy")
+    assert [fault for fault in watched.faults if "503" not in fault] == []
