@@ -178,7 +178,7 @@ def test_notes_copied_spans_and_a_picture(page: Page, watched: Watched) -> None:
     assert watched.faults == []
 
 
-NO_STACKS = {
+NO_STACKS: dict[str, object] = {
     "where": "gaps",
     "against": None,
     "samples": 0,

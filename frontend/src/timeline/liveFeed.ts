@@ -48,7 +48,8 @@ function useBridge({ book, viewport }: TimelineContext, host: string, wanted: Re
   }
 }
 
-export function useLiveFeed(context: TimelineContext, host: string, refetch: () => void): void {
+/** `isMeasured`: an agent is there that can take stacks; a recording that is played cannot. */
+export function useLiveFeed(context: TimelineContext, host: string, isMeasured: boolean, refetch: () => void): void {
   const live = useLiveStore()
   const wanted = liveMetrics()
   const bridge = useBridge(context, host, wanted)
@@ -69,7 +70,7 @@ export function useLiveFeed(context: TimelineContext, host: string, refetch: () 
   const feed = new LiveFeed(host, { frame: take, state: live.report, reconnected })
   onMounted(() => {
     feed.open()
-    live.hear((seconds) => feed.send({ type: 'stacks', seconds }))
+    if (isMeasured) live.hear((seconds) => feed.send({ type: 'stacks', seconds }))
   })
   onBeforeUnmount(() => {
     live.hear(null)
