@@ -197,7 +197,7 @@ async def test_only_names_of_localhost_are_answered(backend: Backend, name: str,
 
 
 async def test_pages_are_public_files_with_strict_headers(backend: Backend) -> None:
-    for path in ("/", "/login", "/host/node-1"):
+    for path in ("/", "/login", "/host/node-1", "/incidents", "/incident/0a", "/compare"):
         page = await backend.client.get(path)
         assert page.status == 200
         assert page.content_type == "text/html"

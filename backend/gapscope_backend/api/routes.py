@@ -17,6 +17,8 @@ from gapscope_backend.services.capacity import Capacity
 from gapscope_backend.services.export_formats import MEDIA_TYPES
 
 HOST = API + "/hosts/{host}"
+PAGES = ("/", "/login", "/host/{host}", "/incidents", "/incident/{incident}", "/compare")
+"""Addresses of the page; it finds its way by them."""
 
 ROUTES: tuple[Route, ...] = (
     Route("GET", f"{API}/health", Access.PUBLIC, meta.get_health, "State of the server", answer=schema.Health),
@@ -197,9 +199,7 @@ ROUTES: tuple[Route, ...] = (
         websocket=True,
         problems=(400, 404),
     ),
-    Route("GET", "/", Access.PUBLIC, pages.get_index, "The page", page=True),
-    Route("GET", "/login", Access.PUBLIC, pages.get_index, "The page", page=True),
-    Route("GET", "/host/{host}", Access.PUBLIC, pages.get_index, "The page", page=True),
+    *(Route("GET", path, Access.PUBLIC, pages.get_index, "The page", page=True) for path in PAGES),
     Route("GET", "/assets/{name:.+}", Access.PUBLIC, pages.get_asset, "The page's files", page=True),
     Route(
         "GET",
