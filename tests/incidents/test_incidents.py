@@ -54,7 +54,9 @@ async def test_a_drop_opens_goes_on_and_closes(watching: Watching) -> None:
     assert closed.sentence.startswith("GPU 0 waited 98% of 40 s")
     assert closed.opened_ns == opened.opened_ns
     assert [row["cause"] for row in closed.ledger] == ["cpu_preprocess", "healthy"]
-    assert closed.spans == [{"start_ns": closed.start_ns, "end_ns": closed.end_ns, "text": {"text": "idle", "values": {}}}]
+    assert closed.spans == [
+        {"start_ns": closed.start_ns, "end_ns": closed.end_ns, "text": {"text": "idle", "values": {}}}
+    ]
 
 
 @pytest.mark.both_engines
