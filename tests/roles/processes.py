@@ -42,12 +42,20 @@ class Process:
 
     def child(self, role: str) -> psutil.Process | None:
         children = psutil.Process(self.process.pid).children()
-        return next((one for one in children if role in one.cmdline()), None)
+        return next((one for one in children if role in words_of(one)), None)
 
     async def end(self) -> int:
         if self.process.returncode is None:
             self.process.terminate()
         return await asyncio.wait_for(self.process.wait(), 30)
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    """Its command line; nothing of one that has just died."""
+    try:
+        return process.cmdline()
+    except (psutil.ZombieProcess, psutil.NoSuchProcess):
+        return []
 
 
 async def until(holds: Callable[[], object], said: Callable[[], str] = str) -> None:
