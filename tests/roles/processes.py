@@ -53,7 +53,8 @@ class Process:
 def words_of(process: psutil.Process) -> list[str]:
     """Its command line; nothing of one that has just died."""
     try:
-        return process.cmdline()
+        words: list[str] = process.cmdline()
+        return words
     except (psutil.ZombieProcess, psutil.NoSuchProcess):
         return []
 
