@@ -38,6 +38,8 @@ async def _merge_tier(database: Database, host_id: int, tier: Tier) -> int:
     for (start_ns, group), keys in (await _mergeable(database, host_id, tier)).items():
         old = await load_chunks(database, host_id, keys)
         whole = ChunkKey(tier.seconds, start_ns, start_ns + tier.merged_ns, group)
+        if not old:  # retention was faster
+            continue
         new = await asyncio.to_thread(_merged, whole, old)
         async with database.write() as session:
             await lock_host(session, host_id)
