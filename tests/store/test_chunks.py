@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from gapscope_agent.wire import Entity, MissingRun, StackSample, WireFrame
 from gapscope_backend.errors import StoreError
-from gapscope_backend.store.chunks.block import Block, join, runs_of, split
+from gapscope_backend.store.chunks.block import Block, join, split
 from gapscope_backend.store.chunks.packing import Reader, Writer
 from gapscope_backend.store.chunks.raw import decode_raw, encode_raw
 from gapscope_backend.store.chunks.rollup import Rolled, coarser, combine, roll
+from gapscope_backend.store.chunks.runs import runs_of
 from gapscope_backend.store.chunks.sets import group_of, metric_set
 from gapscope_backend.store.chunks.stacks import by_id, decode_stacks, encode_stacks, frames_of, join_stacks, table_of
 from gapscope_backend.store.chunks.tier import decode_tier, encode_tier

@@ -6,7 +6,7 @@ counted in one bucket.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from gapscope_backend.services.buckets import Floats, Ints
 from gapscope_backend.services.missing import Absence, MissingTracker
 from gapscope_backend.store.chunks.block import Row
 from gapscope_backend.store.chunks.rollup import Rolled, coarser
+from gapscope_backend.store.chunks.runs import cut
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Host
 from gapscope_backend.store.reader import finest_tier, has_samples
@@ -54,7 +55,7 @@ class TierGrid:
         """Without the buckets outside the span."""
         inside = (part.times + self._tier.width_ns > self._start_ns) & (part.times < self._end_ns)
         low, high = int(np.argmax(inside)), int(inside.sum())
-        missing = {row: _cut(runs, low, low + high) for row, runs in part.missing.items()}
+        missing = {row: cut(runs, low, low + high) for row, runs in part.missing.items()}
         return Rolled(part.rows, part.times[low : low + high], part.stats[:, :, low : low + high], missing)
 
     def fold(self, part: Rolled, data_end_ns: int) -> Iterator[tuple[Row, TierBuckets]]:
@@ -106,8 +107,3 @@ async def tier_for(database: Database, host: Host, start_ns: int, end_ns: int, c
         return None
     kept = await finest_tier(database, host.id, start_ns, end_ns)
     return max(kept, fitting[-1] if fitting else TIERS[0], key=lambda tier: tier.seconds)
-
-
-def _cut(runs: Sequence[MissingRun], low: int, high: int) -> list[MissingRun]:
-    cut = [(max(run.start, low), min(run.start + run.count, high), run.reason) for run in runs]
-    return [MissingRun(start - low, end - start, reason) for start, end, reason in cut if end > start]

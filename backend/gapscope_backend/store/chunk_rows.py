@@ -21,6 +21,7 @@ from gapscope_backend.store.chunks.tier import decode_tier, encode_tier
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Chunk
 from gapscope_backend.store.models import MetricSet as MetricSetRow
+from gapscope_backend.store.slices import slices
 from gapscope_backend.store.tiers import RAW
 from gapscope_backend.store.upsert import insert
 
@@ -100,8 +101,8 @@ async def load_chunks(database: Database, host_id: int, keys: Sequence[ChunkKey]
     columns = (Chunk.tier, Chunk.t0_ns, Chunk.t1_ns, Chunk.group_id)
     found: dict[ChunkKey, Content] = {}
     async with database.read() as session:
-        for at in range(0, len(keys), KEYS_AT_ONCE):
-            wanted = [(key.tier, key.t0_ns, key.t1_ns, key.group) for key in keys[at : at + KEYS_AT_ONCE]]
+        for some in slices(keys, KEYS_AT_ONCE):
+            wanted = [(key.tier, key.t0_ns, key.t1_ns, key.group) for key in some]
             query = select(Chunk).where(Chunk.host_id == host_id, tuple_(*columns).in_(wanted))
             rows = (await session.scalars(query)).all()
             sets = await database.metric_sets.load(session, {row.metric_set_id for row in rows})

@@ -24,6 +24,7 @@ from gapscope_backend.store.hot import lock_host, unpack
 from gapscope_backend.store.ingest_runs import add_to_runs
 from gapscope_backend.store.minutes import Minutes, minutes_of, store_minutes
 from gapscope_backend.store.models import IngestHot
+from gapscope_backend.store.slices import slices
 from gapscope_backend.store.stack_rows import EncodedStacks, StackContent, load_stack_chunks, renew_stacks, write_stacks
 from gapscope_backend.store.tiers import RAW, SLOT_NS, TIERS
 
@@ -184,11 +185,11 @@ async def _take_out(session: AsyncSession, due: Due, hot: _Hot) -> bool:
     taken = 0
     for run_id in {run_id for run_id, _ in hot.numbers}:
         numbers = [number for run, number in hot.numbers if run == run_id]
-        for at in range(0, len(numbers), KEYS_AT_ONCE):
+        for some in slices(numbers, KEYS_AT_ONCE):
             statement = (
                 delete(IngestHot)
                 .where(IngestHot.host_id == due.host_id, IngestHot.run_id == run_id)
-                .where(IngestHot.sequence.in_(numbers[at : at + KEYS_AT_ONCE]))
+                .where(IngestHot.sequence.in_(some))
                 .returning(IngestHot.sequence)
             )
             gone = await session.execute(statement, execution_options={"synchronize_session": False})

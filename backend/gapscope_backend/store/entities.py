@@ -5,13 +5,14 @@ Most batches tell nothing new about most entities; those cost one statement for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_agent.wire import Batch
 from gapscope_backend.store.models import Entity
+from gapscope_backend.store.slices import slices
 
 _KEYS_AT_ONCE = 500  # below SQLite's limit of bound parameters
 
@@ -50,7 +51,7 @@ async def store_entities(session: AsyncSession, host_id: int, batch: Batch, seen
 
 async def _load(session: AsyncSession, host_id: int, keys: Sequence[str]) -> Known:
     known: Known = {}
-    for some in _slices(keys):
+    for some in slices(keys, _KEYS_AT_ONCE):
         rows = await session.execute(
             select(Entity.key, Entity.labels, Entity.last_seen_ns).where(
                 Entity.host_id == host_id, Entity.key.in_(some)
@@ -62,13 +63,9 @@ async def _load(session: AsyncSession, host_id: int, keys: Sequence[str]) -> Kno
 
 async def _renew_seen(session: AsyncSession, host_id: int, keys: Sequence[str], first_ns: int, last_ns: int) -> None:
     options = {"synchronize_session": False}
-    for some in _slices(keys):
+    for some in slices(keys, _KEYS_AT_ONCE):
         which = update(Entity).where(Entity.host_id == host_id, Entity.key.in_(some))
         later = which.where(Entity.last_seen_ns < last_ns).values(last_seen_ns=last_ns)
         earlier = which.where(Entity.first_seen_ns > first_ns).values(first_seen_ns=first_ns)
         await session.execute(later, execution_options=options)
         await session.execute(earlier, execution_options=options)
-
-
-def _slices(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (keys[at : at + _KEYS_AT_ONCE] for at in range(0, len(keys), _KEYS_AT_ONCE))

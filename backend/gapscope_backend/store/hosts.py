@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import func, select
 
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.latest import Latest, decode_latest, points_of
 from gapscope_backend.store.models import Entity, Event, Host, HostLatest
+from gapscope_backend.store.slices import slices
 
 _NAMES = 1000
 _IDS_AT_ONCE = 500
@@ -75,7 +76,7 @@ async def entities_near_end(
     """Entities of the given kinds that had data in the last ``back_ns`` of their host's data, by host."""
     found: dict[int, list[Entity]] = defaultdict(list)
     async with database.read() as session:
-        for some in _parts(host_ids):
+        for some in slices(host_ids, _IDS_AT_ONCE):
             query = (
                 select(Entity)
                 .join(Host, Host.id == Entity.host_id)
@@ -92,7 +93,7 @@ async def count_cores(database: Database, host_ids: Sequence[int]) -> dict[int, 
     """Number of cores that told of themselves, by host."""
     found: dict[int, int] = {}
     async with database.read() as session:
-        for some in _parts(host_ids):
+        for some in slices(host_ids, _IDS_AT_ONCE):
             query = select(Entity.host_id, func.count()).where(Entity.host_id.in_(some), Entity.kind == "core")
             found.update((row[0], row[1]) for row in await session.execute(query.group_by(Entity.host_id)))
     return found
@@ -109,13 +110,9 @@ async def latest_of(database: Database, host_ids: Sequence[int], kinds: tuple[st
     """The newest values of entities whose keys begin with one of ``kinds``, by host."""
     found: dict[int, Latest] = {}
     async with database.read() as session:
-        for some in _parts(host_ids):
+        for some in slices(host_ids, _IDS_AT_ONCE):
             query = select(HostLatest.host_id, HostLatest.latest).where(HostLatest.host_id.in_(some))
             for host_id, latest in await session.execute(query):
                 groups = [group for group in decode_latest(latest) if group.entities[0].startswith(kinds)]
                 found[host_id] = points_of(groups)
     return found
-
-
-def _parts(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (ids[at : at + _IDS_AT_ONCE] for at in range(0, len(ids), _IDS_AT_ONCE))

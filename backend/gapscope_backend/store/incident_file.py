@@ -8,7 +8,7 @@ the chunks of the tiers that touch it, which reach further; its minutes. No toke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from gapscope_backend.store.models import (
     Stack,
     StackChunk,
 )
+from gapscope_backend.store.slices import slices
 from gapscope_backend.store.tiers import LONGEST_NS, SECOND_NS, SLOT_NS
 
 APPLICATION_ID = 0x4741_5053
@@ -200,13 +201,9 @@ async def _copy_stacks(source: AsyncSession, target: AsyncSession, span: _Span) 
     async for rows in _rows(source, chunks):
         for row in rows:
             used.update(decode_stacks(row["data"], row["process_id"]).stacks)
-    for some in _slices(sorted(used)):
+    for some in slices(sorted(used), KEYS_AT_ONCE):
         query = select(Stack.__table__).where(Stack.host_id == span.host_id, Stack.id.in_(some))
         await _copy(source, target, Stack, query)
-
-
-def _slices(keys: Sequence[int]) -> Iterable[Sequence[int]]:
-    return (keys[at : at + KEYS_AT_ONCE] for at in range(0, len(keys), KEYS_AT_ONCE))
 
 
 def _finish(path: Path) -> None:

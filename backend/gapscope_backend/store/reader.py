@@ -26,6 +26,7 @@ from gapscope_backend.store.compaction import slot_number
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.hot import unpack
 from gapscope_backend.store.models import Chunk, IngestHot, StackChunk
+from gapscope_backend.store.slices import slices
 from gapscope_backend.store.stack_rows import load_frames
 from gapscope_backend.store.tiers import LONGEST_NS, RAW, SLOT_NS, TIERS, Tier
 
@@ -174,8 +175,7 @@ AnyChunk = type[Chunk] | type[StackChunk]
 async def _pages(session: AsyncSession, span: Span, chunk: AnyChunk) -> AsyncIterator[tuple[int, int]]:
     """Spans [low, high) of some slots each that hold something, oldest first."""
     ordered = sorted(await _starts(session, span, chunk))
-    for at in range(0, len(ordered), SLOTS_AT_ONCE):
-        some = ordered[at : at + SLOTS_AT_ONCE]
+    for some in slices(ordered, SLOTS_AT_ONCE):
         yield some[0], some[-1] + SLOT_NS
 
 

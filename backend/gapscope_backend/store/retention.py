@@ -34,6 +34,7 @@ from gapscope_backend.store.models import (
     Stack,
     StackChunk,
 )
+from gapscope_backend.store.slices import slices
 from gapscope_backend.store.tiers import RAW, TIERS
 
 ROWS_PER_TRANSACTION = 50
@@ -171,8 +172,7 @@ async def _delete_unused_stacks(database: Database, before_ns: int) -> None:
         async with database.read() as session:
             old = await session.scalars(select(Stack.id).where(Stack.host_id == host_id, Stack.seen_ns < before_ns))
             unused = [number for number in old if number not in used]
-        for at in range(0, len(unused), ROWS_PER_TRANSACTION):
-            some = unused[at : at + ROWS_PER_TRANSACTION]
+        for some in slices(unused, ROWS_PER_TRANSACTION):
             async with database.write() as session:
                 # Seen again meanwhile: then it stays.
                 statement = delete(Stack).where(Stack.host_id == host_id, Stack.id.in_(some), Stack.seen_ns < before_ns)

@@ -21,6 +21,7 @@ from gapscope_backend.store.chunks.stacks import (
 )
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Stack, StackChunk
+from gapscope_backend.store.slices import slices
 from gapscope_backend.store.tiers import SLOT_NS
 from gapscope_backend.store.upsert import insert
 
@@ -52,10 +53,10 @@ async def load_stack_chunks(
     """The chunks of these slots and processes, as far as there are any."""
     found = {}
     async with database.read() as session:
-        for at in range(0, len(places), KEYS_AT_ONCE):
+        for some in slices(places, KEYS_AT_ONCE):
             query = select(StackChunk).where(
                 StackChunk.host_id == host_id,
-                tuple_(StackChunk.t0_ns, StackChunk.process_id).in_(places[at : at + KEYS_AT_ONCE]),
+                tuple_(StackChunk.t0_ns, StackChunk.process_id).in_(some),
             )
             for row in await session.scalars(query):
                 place = (row.t0_ns, row.process_id)
@@ -96,10 +97,8 @@ async def write_stacks(session: AsyncSession, dialect: str, host_id: int, chunks
 async def load_frames(session: AsyncSession, host_id: int, ids: Sequence[int]) -> dict[int, Frames]:
     """Stacks by id."""
     found: dict[int, Frames] = {}
-    for at in range(0, len(ids), KEYS_AT_ONCE):
-        query = select(Stack.id, Stack.frames).where(
-            Stack.host_id == host_id, Stack.id.in_(ids[at : at + KEYS_AT_ONCE])
-        )
+    for some in slices(ids, KEYS_AT_ONCE):
+        query = select(Stack.id, Stack.frames).where(Stack.host_id == host_id, Stack.id.in_(some))
         found.update((number, frames_of(frames)) for number, frames in await session.execute(query))
     return found
 

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Chunk, HostVerdict, HostWatch, IngestHot
+from gapscope_backend.store.slices import slices
 from gapscope_backend.store.tiers import LONGEST_NS, RAW
 from gapscope_backend.store.upsert import insert
 
@@ -80,8 +81,7 @@ async def read_verdicts(database: Database, host_ids: Sequence[int]) -> list[Hos
     """The newest rolling verdicts on these hosts."""
     found: list[HostVerdict] = []
     async with database.read() as session:
-        for at in range(0, len(host_ids), _KEYS_AT_ONCE):
-            some = host_ids[at : at + _KEYS_AT_ONCE]
+        for some in slices(host_ids, _KEYS_AT_ONCE):
             found += await session.scalars(select(HostVerdict).where(HostVerdict.host_id.in_(some)))
     return found
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gapscope_agent.catalog import BY_NAME
 from gapscope_agent.wire import DecodedGroup, Matrix, MissingRun
+from gapscope_backend.store.chunks.runs import cut, moved, reasons_of, runs_of
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -51,9 +52,8 @@ class Block:
         """The samples ``low:high``."""
         missing = {}
         for row, runs in self.missing.items():
-            cut = [_cut(run, low, high) for run in runs if run.start < high and run.start + run.count > low]
-            if cut:
-                missing[row] = cut
+            if kept := cut(runs, low, high):
+                missing[row] = kept
         return Block(self.rows, self.times[low:high], self.quanta[:, low:high], missing)
 
     def select(self, numbers: Sequence[int]) -> Block:
@@ -125,11 +125,6 @@ def regroup(
     ]
 
 
-def _cut(run: MissingRun, low: int, high: int) -> MissingRun:
-    start, end = max(run.start, low), min(run.start + run.count, high)
-    return MissingRun(start - low, end - start, run.reason)
-
-
 def _follow(pieces: Sequence[Block]) -> Block:
     """Pieces of the same series, one after the other."""
     if len(pieces) == 1:
@@ -140,8 +135,7 @@ def _follow(pieces: Sequence[Block]) -> Block:
     first = 0
     for piece in pieces:
         for row, runs in piece.missing.items():
-            moved = [MissingRun(run.start + first, run.count, run.reason) for run in runs]
-            missing[row] = _append(missing.get(row, []), moved)
+            missing[row] = _append(missing.get(row, []), moved(runs, first))
         first += piece.times.size
     joined = Block(pieces[0].rows, times, quanta, missing)
     return joined if (np.diff(times) > 0).all() else _ordered(joined)
@@ -161,25 +155,10 @@ def _ordered(block: Block) -> Block:
     kept = order[np.append(np.diff(times) > 0, True)]
     missing = {}
     for row, runs in block.missing.items():
-        reasons: list[str | None] = [None] * block.times.size
-        for run in runs:
-            reasons[run.start : run.start + run.count] = [run.reason] * run.count
+        reasons = reasons_of(runs, block.times.size)
         if found := runs_of([reasons[at] for at in kept.tolist()]):
             missing[row] = found
     return Block(block.rows, block.times[kept], block.quanta[:, kept], missing)
-
-
-def runs_of(reasons: Sequence[str | None]) -> list[MissingRun]:
-    """Runs of equal reasons; None where there is a value."""
-    runs: list[MissingRun] = []
-    for at, reason in enumerate(reasons):
-        if reason is None:
-            continue
-        if runs and runs[-1].reason == reason and runs[-1].start + runs[-1].count == at:
-            runs[-1] = MissingRun(runs[-1].start, runs[-1].count + 1, reason)
-        else:
-            runs.append(MissingRun(at, 1, reason))
-    return runs
 
 
 def _stack(alike: Sequence[Block]) -> Block:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from gapscope_agent.catalog import BY_NAME
 from gapscope_agent.wire import MissingRun
-from gapscope_backend.store.chunks.block import Block, Row, regroup, runs_of
+from gapscope_backend.store.chunks.block import Block, Row, regroup
+from gapscope_backend.store.chunks.runs import moved, reasons_of, runs_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -137,8 +138,7 @@ def _follow(pieces: Sequence[Rolled]) -> Rolled:
     first = 0
     for piece in pieces:
         for row, runs in piece.missing.items():
-            moved = [MissingRun(run.start + first, run.count, run.reason) for run in runs]
-            missing.setdefault(row, []).extend(moved)
+            missing.setdefault(row, []).extend(moved(runs, first))
         first += piece.times.size
     times = np.concatenate([piece.times for piece in pieces])
     joined = Rolled(pieces[0].rows, times, np.concatenate([piece.stats for piece in pieces], axis=2), missing)
@@ -157,9 +157,7 @@ def _fold(rolled: Rolled, times: Ints) -> Rolled:
     stats[1:3][:, stats[0] == 0] = 0
     missing = {}
     for row, runs in rolled.missing.items():
-        told: list[str | None] = [None] * times.size
-        for run in runs:
-            told[run.start : run.start + run.count] = [run.reason] * run.count
+        told = reasons_of(runs, times.size)
         firsts = [told[order[edge]] for edge in edges.tolist()]
         if found := runs_of([None if stats[0, row, at] else reason for at, reason in enumerate(firsts)]):
             missing[row] = found
