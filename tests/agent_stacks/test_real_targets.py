@@ -17,7 +17,7 @@ import pytest
 
 from gapscope_agent.reading import ThreadStack
 from gapscope_agent.sources.drop_watch import DropWatch
-from gapscope_agent.stacks import states
+from gapscope_agent.stacks import pyspy, states
 from gapscope_agent.stacks.guard import Guard
 from gapscope_agent.stacks.known_targets import MAX_TARGET_THREADS
 from gapscope_agent.stacks.messages import Moment, Refused, Sampled
@@ -253,6 +253,31 @@ def test_a_py_spy_that_hangs_is_ended(tmp_path: Path, start: Starter, monkeypatc
     for answer in (sampler.snapshot(target.pid), sampler.trace(target.pid, 10, 0.5)):
         assert isinstance(answer, Refused)
         assert answer.state == states.TOO_SLOW
+    assert no_child_is_left()
+
+
+def test_a_py_spy_that_ends_just_before_it_is_asked_to_keeps_its_cpu_time(tmp_path: Path) -> None:
+    number = tmp_path / "number"
+    busy = tmp_path / "py-spy"
+    busy.write_text(
+        f"#!{sys.executable}\nimport os, time\n"
+        f"end = time.process_time() + 0.2\nwhile time.process_time() < end: pass\n"
+        f"open({str(number)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
+    )
+    busy.chmod(0o755)
+
+    def go_on(_: float) -> bool:
+        if not number.exists() or not number.read_text():
+            return True
+        pid = int(number.read_text())
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        return False
+
+    run = pyspy.record(str(busy), os.getpid(), 10, 30, go_on)
+    assert run.cut_short
+    assert run.returncode == -signal.SIGKILL
+    assert run.cpu_seconds >= 0.2
     assert no_child_is_left()
 
 

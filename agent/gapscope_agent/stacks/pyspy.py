@@ -6,7 +6,6 @@ process, is ever sent a signal. What it writes goes to memory (memfd), so that a
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import shutil
@@ -135,15 +134,18 @@ class _Ending:
                 continue
             if asked or not self._asks:
                 self.killed = True
-                self._process.kill()
                 return
             asked = True
-            self._process.send_signal(signal.SIGINT)
+            os.kill(self._process.pid, signal.SIGINT)
             self._until = now + END_SECONDS
 
     def reap(self) -> float:
-        """Wait for its end, killing it where it goes on; its CPU time in seconds."""
-        if self._process.returncode is None and not self.killed:
+        """Wait for its end, killing it where it goes on; its CPU time in seconds.
+
+        Signals go by ``os.kill``: ``Popen.send_signal`` collects an ended child first, and its CPU time would be lost.
+        Until it is collected here the child's number is its own.
+        """
+        if not self.killed:
             for _ in range(int(END_SECONDS / 0.01)):
                 pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
                 if pid:
@@ -151,8 +153,7 @@ class _Ending:
                     return usage.ru_utime + usage.ru_stime
                 time.sleep(0.01)
             self.killed = True
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
+        os.kill(self._process.pid, signal.SIGKILL)
         _, status, usage = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
         return usage.ru_utime + usage.ru_stime
