@@ -3,6 +3,7 @@
 import type { HostState, RowClass } from '@/api/schema'
 import { EN_ANALYSIS } from '@/language/enAnalysis'
 import { EN_PAGES } from '@/language/enPages'
+import { EN_TIMELINE } from '@/language/enTimeline'
 import type { PillState } from '@/live/store'
 
 const plural = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
@@ -52,6 +53,7 @@ const pillHelp: Record<PillState, string> = {
 export const EN = {
   ...EN_ANALYSIS,
   ...EN_PAGES,
+  ...EN_TIMELINE,
   units: {
     percent: (value: string) => `${value} %`,
     milliseconds: (value: string) => `${value} ms`,
@@ -123,7 +125,9 @@ export const EN = {
     fit: 'Everything that is stored',
     live: 'Live, or pause',
     hosts: 'All hosts',
-    filter: 'Filter, on the page of all hosts',
+    filter: 'Filter hosts; search in a flame graph',
+    pin: 'Pin the lane under the pointer, or let it go',
+    invert: 'Turn the flame graph upside down',
     this: 'This help',
     drag: 'drag',
     shiftDrag: 'shift drag',
@@ -276,6 +280,10 @@ export const EN = {
     memory: 'Memory',
     memoryHelp: 'Device memory in use; the top of the scale is all of it.',
     used: 'used',
+    clocks: 'Clocks',
+    clocksHelp: 'Clocks of the SMs and of the memory; they fall when power or heat hold them down, or when nothing runs.',
+    smClock: 'SM clock',
+    memoryClock: 'memory clock',
     processes: 'Processes',
     processesHelp: 'Cores used by the processes that hold a GPU, and by the busiest others.',
     cores: 'CPU cores',

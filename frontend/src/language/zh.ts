@@ -3,10 +3,12 @@
 import type { Words } from '@/language/en'
 import { ZH_ANALYSIS } from '@/language/zhAnalysis'
 import { ZH_PAGES } from '@/language/zhPages'
+import { ZH_TIMELINE } from '@/language/zhTimeline'
 
 export const ZH: Words = {
   ...ZH_ANALYSIS,
   ...ZH_PAGES,
+  ...ZH_TIMELINE,
   units: {
     percent: (value) => `${value}%`,
     milliseconds: (value) => `${value} 毫秒`,
@@ -108,7 +110,9 @@ export const ZH: Words = {
     fit: '显示全部已存储的数据',
     live: '实时或暂停',
     hosts: '全部主机',
-    filter: '在全部主机页面上筛选',
+    filter: '筛选主机；在火焰图中搜索',
+    pin: '固定指针所在的泳道，或取消固定',
+    invert: '倒置火焰图',
     this: '本帮助',
     drag: '拖动',
     shiftDrag: 'shift 拖动',
@@ -259,6 +263,10 @@ export const ZH: Words = {
     memory: '显存',
     memoryHelp: '已用显存；刻度上限是全部显存。',
     used: '已用',
+    clocks: '时钟',
+    clocksHelp: 'SM 和显存的时钟；受功率或温度限制时，以及没有任务时会下降。',
+    smClock: 'SM 时钟',
+    memoryClock: '显存时钟',
     processes: '进程',
     processesHelp: '占用 GPU 的进程以及其他最忙进程使用的核心数。',
     cores: 'CPU 核心',

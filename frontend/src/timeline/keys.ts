@@ -19,7 +19,9 @@ export function keyHelp(help: Words['help']): KeyHelp[] {
     { keys: ['l'], text: help.live },
     { keys: ['m'], text: help.mark },
     { keys: ['e'], text: help.enlarge },
+    { keys: ['p'], text: help.pin },
     { keys: ['1', '2', '3'], text: help.flame },
+    { keys: ['i'], text: help.invert },
     { keys: ['n'], text: help.note },
     { keys: ['ctrl c', 'ctrl v'], text: help.copy },
     { keys: ['ctrl z'], text: help.undo },
@@ -75,6 +77,11 @@ export function useTimelineKeys(viewport: Viewport, { toGap, mark, enlarge, clea
     e: enlarge,
     Escape: clear,
   }
+  useKeys(actions)
+}
+
+/** Calls what belongs to a key, unless somebody writes, a dialog is open or the key is held with another. */
+export function useKeys(actions: Readonly<Record<string, () => void>>): void {
   useEventListener(window, 'keydown', (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event) || document.querySelector('dialog[open]')) return
     const action = actions[event.key]

@@ -18,6 +18,8 @@ export interface Curve {
 
 export interface LaneDefinition {
   name: string
+  /** What the address calls it. */
+  key: string
   title: string
   help: string
   unit: string
@@ -47,6 +49,7 @@ export function activeLane(gpu: DeviceInfo): LaneDefinition {
   const { lanes } = words.value
   return {
     name: 'active',
+    key: `gpu${gpu.index}`,
     title: `GPU ${gpu.index}`,
     help: lanes.activeHelp,
     unit: 'ratio',
@@ -66,7 +69,7 @@ export function detailLanes(gpu: DeviceInfo): LaneDefinition[] {
   const at = gpu.entity
   const { lanes } = words.value
   const lane = (name: string, title: string, help: string, unit: string, ceiling: number | null, curves: Curve[]) => ({
-    name, title, help, unit, ceiling, floor: unit === 'bytes/s' ? PCIE_FLOOR : 0, height: curves.length > 2 ? 76 : 60,
+    name, key: `gpu${gpu.index}-${name}`, title, help, unit, ceiling, floor: unit === 'bytes/s' ? PCIE_FLOOR : 0, height: curves.length > 2 ? 76 : 60,
     idleOf: null, absenceIsData: false, curves,
   })
   return [
@@ -84,6 +87,10 @@ export function detailLanes(gpu: DeviceInfo): LaneDefinition[] {
     ]),
     lane('memory', lanes.memory, lanes.memoryHelp, 'bytes', gpu.memory_total_bytes, [
       curve(at, 'gpu_memory_used_bytes', lanes.used, 'series-4', 'area'),
+    ]),
+    lane('clocks', lanes.clocks, lanes.clocksHelp, 'hertz', null, [
+      curve(at, 'gpu_sm_clock_hertz', lanes.smClock, 'series-3'),
+      curve(at, 'gpu_memory_clock_hertz', lanes.memoryClock, 'series-4'),
     ]),
   ]
 }
@@ -110,6 +117,7 @@ export function shownProcesses(processes: readonly ProcessInfo[], load: (entity:
 export function processLane(processes: readonly ProcessInfo[]): LaneDefinition {
   return {
     name: 'processes',
+    key: 'processes',
     title: words.value.lanes.processes,
     help: words.value.lanes.processesHelp,
     unit: 'cores',
