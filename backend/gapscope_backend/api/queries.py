@@ -17,6 +17,7 @@ from gapscope_backend.services.series import MAX_BUCKETS
 from gapscope_backend.services.times import ACCEPTED, parse_span
 
 DEFAULT_FROM = "now-5m"
+DEFAULT_DAY = "now-1d"
 TIME = f"A moment: {ACCEPTED}."
 
 Time = Annotated[str, Meta(min_length=1, max_length=64, description=TIME)]

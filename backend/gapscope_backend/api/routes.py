@@ -12,12 +12,23 @@ from gapscope_backend.api import queries, schema
 from gapscope_backend.api.annotation_routes import ANNOTATION_ROUTES
 from gapscope_backend.api.handlers import analysis, capacity, export, hosts, ingest, live, meta, pages, session, spans
 from gapscope_backend.api.incident_routes import INCIDENT_ROUTES
+from gapscope_backend.api.overview_routes import OVERVIEW_ROUTES
 from gapscope_backend.api.route import API, Access, Route
 from gapscope_backend.services.capacity import Capacity
 from gapscope_backend.services.export_formats import MEDIA_TYPES
 
 HOST = API + "/hosts/{host}"
-PAGES = ("/", "/login", "/host/{host}", "/incidents", "/incident/{incident}", "/compare")
+PAGES = (
+    "/",
+    "/login",
+    "/host/{host}",
+    "/incidents",
+    "/incident/{incident}",
+    "/compare",
+    "/alerts",
+    "/settings",
+    "/about",
+)
 """Addresses of the page; it finds its way by them."""
 
 ROUTES: tuple[Route, ...] = (
@@ -168,6 +179,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     *INCIDENT_ROUTES,
     *ANNOTATION_ROUTES,
+    *OVERVIEW_ROUTES,
     Route(
         "POST",
         f"{API}/ingest",

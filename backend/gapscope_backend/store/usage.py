@@ -130,6 +130,13 @@ def _totals() -> list[tuple[str, Executable]]:
     return [(kind, select(model.host_id, func.sum(size)).group_by(model.host_id)) for kind, model, size in sizes]
 
 
+async def engine_facts(database: Database) -> tuple[str, int]:
+    """The engine's own version, and what the database takes on disk."""
+    query = "SELECT sqlite_version()" if database.dialect == SQLITE else "SELECT current_setting('server_version')"
+    async with database.read() as session:
+        return str(await session.scalar(text(query))), await _used_bytes(session, database.dialect)
+
+
 async def _used_bytes(session: AsyncSession, dialect: str) -> int:
     if dialect == SQLITE:
         query = (
