@@ -79,7 +79,7 @@ class Entity(Base):
 class IngestHot(Base):
     """One batch as it was sent. The key makes a retry harmless.
 
-    ``payload`` is the msgpack of the batch under ``encoding`` (``msgpack`` or ``msgpack+zlib``). Retention goes by
+    ``payload`` is the msgpack of the batch under ``encoding`` (``msgpack``, ``msgpack+zlib`` or ``msgpack+gzip``). Retention goes by
     ``received_ns``: a recording shown at its own, old time lives as long as anything else.
     """
 
@@ -201,6 +201,7 @@ class Incident(Base):
     is how far it reached so far; ``state`` is ``open`` or ``closed``. ``settled_until_ns`` and ``settled`` (cause to
     GPU-seconds) hold the part of a long incident that needs no new diagnosis. ``verdict`` is the JSON of the verdict.
     ``opened_ns``, ``updated_ns``, ``closed_ns`` and what people did are by the server's clock, the rest is data time.
+    ``assignments`` is every change of who looks after it, the newest last; an empty name is nobody.
     """
 
     __tablename__ = "incident"
@@ -230,6 +231,7 @@ class Incident(Base):
     acknowledged_ns: Mapped[int | None]
     acknowledged_by: Mapped[str] = mapped_column(String(255))
     comments: Mapped[list[dict[str, Any]]]
+    assignments: Mapped[list[dict[str, Any]]] = mapped_column(server_default="[]")
 
     __table_args__ = (Index(None, "id"), Index(None, "host_id", "start_ns"), Index(None, "state", "host_id"))
 
@@ -393,3 +395,41 @@ class Annotation(Base):
     made_by: Mapped[str] = mapped_column(String(255))
 
     __table_args__ = (Index(None, "host_id", "start_ns"),)
+
+
+class Share(Base):
+    """A link to a frozen copy of some time of a host: the bytes of an incident file, in pieces.
+
+    ``hash`` is that of the link's secret, ``id`` names the share among the others. ``incident`` is empty for a span;
+    [start, end) is that of the incident, or the span. ``view`` is the query with which the page opens. Without
+    ``public`` a login is asked for. A revoked or expired share loses its pieces and stays as a row for a while.
+    """
+
+    __tablename__ = "share"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    hash: Mapped[str] = mapped_column(String(64))
+    incident: Mapped[str] = mapped_column(String(32))
+    start_ns: Mapped[int]
+    end_ns: Mapped[int]
+    view: Mapped[str]
+    public: Mapped[bool]
+    made_ns: Mapped[int]
+    made_by: Mapped[str] = mapped_column(String(255))
+    expires_ns: Mapped[int]
+    revoked_ns: Mapped[int | None]
+    size_bytes: Mapped[int]
+
+    __table_args__ = (Index(None, "hash"), Index(None, "id"), Index(None, "expires_ns"))
+
+
+class SharePiece(Base):
+    """Some of the bytes of a share, by their order."""
+
+    __tablename__ = "share_piece"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    share_id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    position: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    data: Mapped[bytes] = mapped_column(LargeBinary)
