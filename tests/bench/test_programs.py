@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 from gapscope_agent.wire import decode_batch, decode_groups
@@ -14,7 +15,9 @@ END_NS = 1_796_000_000_000_000_000
 
 def test_a_made_up_batch_is_a_batch_of_its_host_and_time() -> None:
     for number, template in enumerate(templates(3)):
-        batch = decode_batch(template.body(number, run_name(number, 7), number, END_NS))
+        made = number, run_name(number, 7), number, END_NS
+        assert gzip.decompress(template.gzipped(*made)) == template.body(*made)
+        batch = decode_batch(template.body(*made))
         assert (batch.host, batch.run_id) == (host_name(number), run_name(number, 7))
         assert (batch.sequence, batch.start_ns, batch.end_ns) == (FIRST_SEQUENCE + number, END_NS - SPAN_NS, END_NS)
         views = decode_groups(batch)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import tracemalloc
 import zlib
 
 import pytest
 
 from gapscope_backend.errors import StoreError
-from gapscope_backend.store.hot import DEFLATED, PLAIN, pack, unpack
+from gapscope_backend.store.hot import DEFLATED, GZIPPED, PLAIN, pack, unpack
 from gapscope_backend.store.inflate import inflate
 
 
@@ -17,6 +18,21 @@ def test_what_was_deflated_comes_back() -> None:
         assert inflate(zlib.compress(b"x" * size), max(size, 1)) == b"x" * size
     assert unpack(*pack(b"y" * 1000)) == b"y" * 1000
     assert unpack(PLAIN, b"as it is") == b"as it is"
+
+
+def test_what_came_gzipped_is_kept_as_it_came() -> None:
+    payload = b"y" * 1000
+    sent = gzip.compress(payload, 1)
+    assert pack(payload, sent) == (GZIPPED, sent)
+    assert unpack(GZIPPED, sent) == payload
+    assert pack(b"short", gzip.compress(b"short")) == (PLAIN, b"short")
+
+
+def test_as_many_bytes_as_are_allowed_come_back_and_one_more_does_not() -> None:
+    for packed in (zlib.compress(b"z" * 4096), gzip.compress(b"z" * 4096)):
+        assert inflate(packed, 4096) == b"z" * 4096
+        with pytest.raises(StoreError, match="more than 4095"):
+            inflate(packed, 4095)
 
 
 def test_a_bomb_is_refused_before_it_unfolds() -> None:

@@ -6,8 +6,9 @@ Most batches tell nothing new about most entities; those cost one statement for 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from sqlalchemy import select, update
+from sqlalchemy import Table, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_agent.wire import Batch
@@ -20,33 +21,48 @@ Known = dict[str, tuple[dict[str, str], int]]
 """Key to (labels, last seen) as stored."""
 
 
+def entities_of(batch: Batch) -> list[str]:
+    """Keys of the entities that a batch tells of or has series of."""
+    return sorted({entity.key for entity in batch.entities}.union(*(group.entities for group in batch.groups)))
+
+
 async def store_entities(session: AsyncSession, host_id: int, batch: Batch, seen_until_ns: int) -> None:
     """Lay what a batch tells of its entities over what is stored; a late batch fills in, it replaces nothing.
 
     They count as seen until ``seen_until_ns``, which may lie beyond the batch: so long nothing need be written.
     """
     told = {entity.key: entity.labels for entity in batch.entities}
-    keys = sorted(set(told).union(*(group.entities for group in batch.groups)))
+    keys = entities_of(batch)
     known = await _load(session, host_id, keys)
-    session.add_all(
-        Entity(
-            host_id=host_id,
-            key=key,
-            kind=key.partition(":")[0],
-            labels=told.get(key, {}),
-            first_seen_ns=batch.start_ns,
-            last_seen_ns=seen_until_ns,
-        )
+    rows = [
+        {
+            "host_id": host_id,
+            "key": key,
+            "kind": key.partition(":")[0],
+            "labels": told.get(key, {}),
+            "first_seen_ns": batch.start_ns,
+            "last_seen_ns": seen_until_ns,
+        }
         for key in keys
         if key not in known
-    )
-    await _renew_seen(session, host_id, sorted(known), batch.start_ns, seen_until_ns)
+    ]
+    if rows:
+        await session.execute(insert(cast("Table", Entity.__table__)), rows)
+    await seen_on(session, host_id, sorted(known), seen_until_ns)
+    await _seen_from(session, host_id, sorted(known), batch.start_ns)
     for key in told.keys() & known.keys():
         labels, last_seen_ns = known[key]
         merged = {**labels, **told[key]} if seen_until_ns >= last_seen_ns else {**told[key], **labels}
         if merged != labels:
             which = update(Entity).where(Entity.host_id == host_id, Entity.key == key)
             await session.execute(which.values(labels=merged), execution_options={"synchronize_session": False})
+
+
+async def seen_on(session: AsyncSession, host_id: int, keys: Sequence[str], until_ns: int) -> None:
+    """Note that stored entities were seen until then; where they were seen later already, nothing changes."""
+    for some in slices(keys, _KEYS_AT_ONCE):
+        which = update(Entity).where(Entity.host_id == host_id, Entity.key.in_(some), Entity.last_seen_ns < until_ns)
+        await session.execute(which.values(last_seen_ns=until_ns), execution_options={"synchronize_session": False})
 
 
 async def _load(session: AsyncSession, host_id: int, keys: Sequence[str]) -> Known:
@@ -61,11 +77,7 @@ async def _load(session: AsyncSession, host_id: int, keys: Sequence[str]) -> Kno
     return known
 
 
-async def _renew_seen(session: AsyncSession, host_id: int, keys: Sequence[str], first_ns: int, last_ns: int) -> None:
-    options = {"synchronize_session": False}
+async def _seen_from(session: AsyncSession, host_id: int, keys: Sequence[str], first_ns: int) -> None:
     for some in slices(keys, _KEYS_AT_ONCE):
-        which = update(Entity).where(Entity.host_id == host_id, Entity.key.in_(some))
-        later = which.where(Entity.last_seen_ns < last_ns).values(last_seen_ns=last_ns)
-        earlier = which.where(Entity.first_seen_ns > first_ns).values(first_seen_ns=first_ns)
-        await session.execute(later, execution_options=options)
-        await session.execute(earlier, execution_options=options)
+        which = update(Entity).where(Entity.host_id == host_id, Entity.key.in_(some), Entity.first_seen_ns > first_ns)
+        await session.execute(which.values(first_seen_ns=first_ns), execution_options={"synchronize_session": False})

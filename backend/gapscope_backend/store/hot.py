@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_agent.wire import MAX_BATCH_BYTES, Batch
 from gapscope_backend.store.database import Database
-from gapscope_backend.store.entities import store_entities
+from gapscope_backend.store.entities import entities_of, seen_on, store_entities
 from gapscope_backend.store.inflate import inflate
 from gapscope_backend.store.ingest_runs import Key, compacted_of
 from gapscope_backend.store.latest import LatestGroup, decode_latest, encode_latest, merge_latest
@@ -23,6 +23,7 @@ from gapscope_backend.store.upsert import insert
 
 PLAIN = "msgpack"
 DEFLATED = "msgpack+zlib"
+GZIPPED = "msgpack+gzip"
 FACTS_NS = 60_000_000_000
 """Entities are written as seen until so long after the batch that tells of them, not with each batch."""
 
@@ -44,20 +45,25 @@ class CheckedBatch:
 
 def digest_of(batch: Batch) -> bytes:
     """A digest of what a batch tells of its entities, and of which entities it has series."""
-    keys = sorted({key for group in batch.groups for key in group.entities})
+    keys = entities_of(batch)
     told = sorted((entity.key, sorted(entity.labels.items())) for entity in batch.entities)
     return hashlib.blake2b(msgspec.msgpack.encode((keys, told)), digest_size=16).digest()
 
 
-def pack(payload: bytes) -> tuple[str, bytes]:
-    """Encoding and bytes under which a batch is kept: the text in it (entities, frames) deflates to a third."""
+def pack(payload: bytes, gzipped: bytes | None = None) -> tuple[str, bytes]:
+    """Encoding and bytes under which a batch is kept: the text in it (entities, frames) deflates to a third.
+
+    What came ``gzipped`` is kept as it came; it was found to inflate to the payload.
+    """
+    if gzipped is not None and len(gzipped) < len(payload):
+        return GZIPPED, gzipped
     deflated = zlib.compress(payload, 1)
     return (DEFLATED, deflated) if len(deflated) < len(payload) else (PLAIN, payload)
 
 
 def unpack(encoding: str, payload: bytes) -> bytes:
     """The msgpack of a stored batch. Raises StoreError where the database is damaged."""
-    return inflate(payload, MAX_BATCH_BYTES) if encoding == DEFLATED else payload
+    return payload if encoding == PLAIN else inflate(payload, MAX_BATCH_BYTES)
 
 
 async def store_batches(database: Database, batches: Sequence[CheckedBatch]) -> list[bool]:
@@ -127,7 +133,10 @@ async def _store_facts(session: AsyncSession, host: Host, checked: CheckedBatch)
     known = checked.facts_digest == host.facts_digest and batch.start_ns >= host.first_data_ns
     if known and newest and batch.end_ns <= host.facts_until_ns:
         return
-    await store_entities(session, host.id, batch, batch.end_ns + FACTS_NS)
+    if known and batch.start_ns >= host.last_data_ns:
+        await seen_on(session, host.id, entities_of(batch), batch.end_ns + FACTS_NS)
+    else:
+        await store_entities(session, host.id, batch, batch.end_ns + FACTS_NS)
     if newest:
         host.facts_digest, host.facts_until_ns = checked.facts_digest, batch.end_ns + FACTS_NS
 

@@ -79,8 +79,8 @@ class Entity(Base):
 class IngestHot(Base):
     """One batch as it was sent. The key makes a retry harmless.
 
-    ``payload`` is the msgpack of the batch under ``encoding`` (``msgpack``, ``msgpack+zlib`` or ``msgpack+gzip``). Retention goes by
-    ``received_ns``: a recording shown at its own, old time lives as long as anything else.
+    ``payload`` is the msgpack of the batch under ``encoding`` (``msgpack``, ``msgpack+zlib`` or ``msgpack+gzip``).
+    Retention goes by ``received_ns``: a recording shown at its own, old time lives as long as anything else.
     """
 
     __tablename__ = "ingest_hot"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -76,8 +77,14 @@ class Block:
 
 def block_of(matrix: Matrix) -> Block:
     """A group from the wire."""
-    rows = tuple((entity, metric) for entity in matrix.entities for metric in matrix.metrics)
+    rows = rows_of(tuple(matrix.entities), tuple(matrix.metrics))
     return Block(rows, matrix.times, matrix.quanta, matrix.missing)
+
+
+@lru_cache(maxsize=256)
+def rows_of(entities: tuple[str, ...], metrics: tuple[str, ...]) -> tuple[Row, ...]:
+    """The series of a group from the wire; batch after batch brings the same ones."""
+    return tuple(itertools.product(entities, metrics))
 
 
 def split(block: Block, width_ns: int) -> Iterator[tuple[int, Block]]:

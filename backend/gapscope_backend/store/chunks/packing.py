@@ -6,6 +6,7 @@ goes through pcodec in one go, which compresses as well as row by row and takes 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import msgspec
@@ -21,6 +22,8 @@ CONFIG = ChunkConfig(compression_level=8)
 FEW = 24
 """Below this number of values pcodec's own header is longer than the plain differences."""
 MAX_VALUES = 1 << 26
+PAGE = 256
+"""pcodec decodes whole runs of so many values."""
 
 
 class Packed(msgspec.Struct, array_like=True):
@@ -71,28 +74,33 @@ class Reader:
         if not 0 < count * max(rows, 1) <= MAX_VALUES:
             raise StoreError(f"a chunk announces {rows} rows of {count} values; the database is damaged")
         wanted = range(rows) if kept is None else kept
-        constants = [packed.constants[row] for row in wanted]
         out = np.empty((len(wanted), count), dtype=np.int64)
-        for at, value in enumerate(constants):
-            if value is not None:
+        stored = list(itertools.accumulate(value is None for value in packed.constants))
+        varying: list[tuple[int, int]] = []
+        for at, row in enumerate(wanted):
+            value = packed.constants[row]
+            if value is None:
+                varying.append((at, stored[row] - 1))
+            else:
                 out[at] = value
-        varying = [at for at, value in enumerate(constants) if value is None]
         if not varying:
             self.skip(packed)
             return out
-        stored = [row for row, value in enumerate(packed.constants) if value is None]
-        rest = self._rest(packed, len(stored) * count).reshape(len(stored), count)
-        out[varying] = rest if kept is None else rest[np.searchsorted(stored, [wanted[at] for at in varying])]
+        rest = self._rest(packed, stored[-1] * count, (1 + max(place for _, place in varying)) * count)
+        for at, place in varying:
+            out[at] = rest[place * count : (place + 1) * count]
         return out
 
-    def _rest(self, packed: Packed, size: int) -> Ints:
+    def _rest(self, packed: Packed, size: int, needed: int) -> Ints:
+        """What varies, int64[size]; only its first ``needed`` values where no later one is asked for."""
         if not packed.length:
             return np.cumsum(_exactly(packed.few, size))
-        rest = np.empty(size, dtype=np.int64)
+        room = min(size, -(-needed // PAGE) * PAGE)
+        rest = np.empty(room, dtype=np.int64)
         data = self._data[self._at : self._at + packed.length]
         self._at += packed.length
         progress = standalone.simple_decompress_into(data, rest)
-        if progress.n_processed != size or not progress.finished:
+        if progress.n_processed != room or progress.finished != (room == size):
             raise StoreError(f"a chunk holds other than the {size} values that it announces; the database is damaged")
         return rest
 
