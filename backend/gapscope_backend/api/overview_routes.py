@@ -20,6 +20,14 @@ OVERVIEW_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET",
+        f"{API}/fleet/bounds",
+        Access.READ,
+        overview.get_fleet_bounds,
+        "How far back the fleet can be shown",
+        answer=schema.FleetBounds,
+    ),
+    Route(
+        "GET",
         f"{API}/incident-rules",
         Access.READ,
         overview.get_incident_rules,

@@ -53,12 +53,17 @@ class PastHostSummary(msgspec.Struct):
 
 
 class FleetMinute(msgspec.Struct):
-    """The fleet in one minute; nothing is stored at all where the times are null."""
+    """The fleet in the minute that starts at ``minute_ms``; null: nothing is stored at all."""
 
     minute_ms: float | None
+    hosts: list[PastHostSummary]
+
+
+class FleetBounds(msgspec.Struct):
+    """Starts of the oldest and of the newest minute that is stored of any GPU; null: none is."""
+
     oldest_ms: float | None
     newest_ms: float | None
-    hosts: list[PastHostSummary]
 
 
 class IncidentRules(msgspec.Struct):

@@ -39,11 +39,9 @@ class PastHost:
 
 @dataclass(frozen=True)
 class PastFleet:
-    """All hosts in the minute that starts at ``minute_ns``; bounds are those of what is stored."""
+    """All hosts in the minute that starts at ``minute_ns``."""
 
     minute_ns: int
-    oldest_ns: int
-    newest_ns: int
     hosts: list[PastHost]
 
 
@@ -64,4 +62,4 @@ async def fleet_at(database: Database, at_ns: int | None) -> PastFleet | None:
         measured = rows.get(host.id, {})
         known = [(gpu, measured.get(gpu.key)) for gpu in sorted(gpus.get(host.id, []), key=gpu_order)]
         told.append(PastHost(host, known, incidents.get(host.id, []), host.id in waiting))
-    return PastFleet(minute_ns, *bounds, told)
+    return PastFleet(minute_ns, told)

@@ -23,6 +23,7 @@ from gapscope_backend.services.times import iso, milliseconds, parse_time
 from gapscope_backend.services.watch import CostSettings
 from gapscope_backend.store.fired import fired_between, opened_per_step, pinned_incidents
 from gapscope_backend.store.models import DeviceMinute, Entity
+from gapscope_backend.store.past import minute_bounds
 
 FIRED_STEPS = 24
 SHOWN_PINS = 100
@@ -35,14 +36,16 @@ async def get_fleet(request: web.Request) -> web.Response:
     at_ns = None if asked.at is None else parse_time(asked.at, context.clock(), "at")
     fleet = await fleet_at(context.database, at_ns)
     if fleet is None:
-        return spoken_answer(schema.FleetMinute(None, None, None, []), language)
-    answer = schema.FleetMinute(
-        minute_ms=milliseconds(fleet.minute_ns),
-        oldest_ms=milliseconds(fleet.oldest_ns),
-        newest_ms=milliseconds(fleet.newest_ns),
-        hosts=[_past_host(host) for host in fleet.hosts],
-    )
-    return await large_spoken_answer(request, answer, language)
+        return spoken_answer(schema.FleetMinute(None, []), language)
+    hosts = [_past_host(host) for host in fleet.hosts]
+    return await large_spoken_answer(request, schema.FleetMinute(milliseconds(fleet.minute_ns), hosts), language)
+
+
+async def get_fleet_bounds(request: web.Request) -> web.Response:
+    """How far back the fleet can be shown."""
+    bounds = await minute_bounds(request.app[CONTEXT].database)
+    oldest, newest = (None, None) if bounds is None else (milliseconds(bounds[0]), milliseconds(bounds[1]))
+    return json_answer(schema.FleetBounds(oldest, newest))
 
 
 async def get_incident_rules(request: web.Request) -> web.Response:
