@@ -119,8 +119,14 @@ export function useRibbon(wish: MaybeRefOrGetter<SpanWish>, buckets: MaybeRefOrG
   return useSpanQuery<RibbonAnswer>('ribbon', wish, () => ({ buckets: toValue(buckets) }), language)
 }
 
-export function useGaps(wish: MaybeRefOrGetter<SpanWish>) {
-  return useSpanQuery<GapsAnswer>('gaps', wish, {})
+/** The longest gaps, as many as `limit`; without one as many as the server lists by itself. */
+export function useGaps(wish: MaybeRefOrGetter<SpanWish>, limit?: number) {
+  return useSpanQuery<GapsAnswer>('gaps', wish, limit === undefined ? {} : { limit })
+}
+
+/** One read of gaps, outside the cache. */
+export function readGaps(host: string, span: Span, limit: number): Promise<GapsAnswer> {
+  return getJson<GapsAnswer>(hostPath(host, `/gaps?${queryText({ ...limits(span), limit })}`))
 }
 
 export function useDiagnosis(wish: MaybeRefOrGetter<SpanWish>) {

@@ -237,6 +237,7 @@ export const EN = {
     count: (total: number) => `${total} in the visible span, longest first`,
     looking: 'Looking for gaps…',
     none: (threshold: string) => `No gap: graphics active was ${threshold} or more in every 100 ms that was measured.`,
+    noFurther: 'No further gap that way.',
     longest: (shown: number, total: number) => `The longest ${shown} of ${total}.`,
   },
   timeline: {
@@ -260,6 +261,8 @@ export const EN = {
     whyMissing: 'Why there is no value',
     notRenewed: (error: string) => `not renewed: ${error}`,
     noData: 'No data in this span.',
+    tooWide: 'A verdict covers an hour at most: zoom in, or select a span.',
+    tooWideForGaps: 'Shown for a day at most: zoom in.',
   },
   lanes: {
     active: 'graphics active',

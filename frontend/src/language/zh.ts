@@ -221,6 +221,7 @@ export const ZH: Words = {
     count: (total) => `可见时间段内共 ${total} 个，最长的在前`,
     looking: '正在查找空闲间隙…',
     none: (threshold) => `没有空闲间隙：在测得的每个 100 毫秒内，引擎活跃率都不低于 ${threshold}。`,
+    noFurther: '该方向没有更多空闲间隙。',
     longest: (shown, total) => `显示 ${total} 个中最长的 ${shown} 个。`,
   },
   timeline: {
@@ -244,6 +245,8 @@ export const ZH: Words = {
     whyMissing: '没有值的原因',
     notRenewed: (error) => `未能更新：${error}`,
     noData: '该时间段内没有数据。',
+    tooWide: '结论最多覆盖一小时：请放大，或选择一段时间。',
+    tooWideForGaps: '最多显示一天：请放大。',
   },
   lanes: {
     active: '引擎活跃率',

@@ -15,6 +15,10 @@ const COLUMNS = 3
 const AREA_ALPHA = '38'
 const BAND_ALPHA = '30'
 
+/** Gaps narrower than this get a mark of their own. */
+const NARROW_PIXELS = 3
+const WEDGE_PIXELS = 4
+
 export interface Ground {
   ink: Ink
   span: Span
@@ -140,6 +144,21 @@ function paintGrid(chart: uPlot, ground: Ground): void {
   ctx.stroke()
 }
 
+/** A gap too narrow for hatching: a line through the lane with a wedge on top, to be found in a day. */
+function paintNarrow(chart: uPlot, colour: string, at: number): void {
+  const { ctx } = chart
+  const scale = uPlot.pxRatio
+  const half = WEDGE_PIXELS * scale
+  ctx.globalAlpha = 1
+  ctx.fillStyle = colour
+  ctx.fillRect(at - scale / 2, 0, scale, ctx.canvas.height)
+  ctx.beginPath()
+  ctx.moveTo(at - half, 0)
+  ctx.lineTo(at + half, 0)
+  ctx.lineTo(at, 2 * half)
+  ctx.fill()
+}
+
 /** Hatch and a bar along the top; stronger with the idle share. */
 function paintIdle(chart: uPlot, ground: Ground, idle: Track): void {
   const { ctx, bbox } = chart
@@ -158,6 +177,7 @@ function paintIdle(chart: uPlot, ground: Ground, idle: Track): void {
       ctx.fillStyle = ground.ink('idle')
       ctx.fillRect(left, 0, width, 2 * scale)
       ctx.fillRect(left, bbox.top + bbox.height - scale, width, scale)
+      if (width < NARROW_PIXELS * scale) paintNarrow(chart, ground.ink('idle'), left + width / 2)
     })
   }
   ctx.globalAlpha = 1

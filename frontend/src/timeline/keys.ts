@@ -52,7 +52,7 @@ function typing(event: KeyboardEvent): boolean {
 
 /** What the keys do besides moving the view. */
 export interface KeyActions {
-  toGap(direction: 1 | -1): void
+  toGap(direction: 1 | -1): unknown
   mark(): void
   enlarge(): void
   clear(): void

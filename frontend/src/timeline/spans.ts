@@ -4,6 +4,7 @@ import type { ComputedRef, Ref } from 'vue'
 import { computed, shallowRef, watch } from 'vue'
 import type { SpanWish } from '@/api/queries'
 import type { HostDetail } from '@/api/schema'
+import { gapWindow, MAX_GAP_SPAN_MS } from '@/gaps/search'
 import type { Span } from '@/time/span'
 import { bucketLength, clipped, requestSpan, widthOf } from '@/time/span'
 import type { TimelineContext } from '@/timeline/context'
@@ -25,9 +26,15 @@ const ARRIVAL_MS = 6000
 /** Growth of the stored data, as a share of the view, from which the verdict is asked for anew. */
 const STORED_STEP = 0.05
 
+/** The server judges an hour at most, and lists gaps and stacks of a day. */
+const MAX_JUDGED_MS = 3_600_000
+const MAX_DAY_MS = MAX_GAP_SPAN_MS
+
 export interface TimelineSpans {
-  /** The visible span where there is data: verdict and gaps. */
+  /** The visible span where there is data: gaps. Without a span where it is wider than the server answers about. */
   visible: ComputedRef<SpanWish>
+  /** The same for the verdict. */
+  judged: ComputedRef<SpanWish>
   /** The visible span with room: series, and how long a bucket of them is. */
   around: ComputedRef<SpanWish>
   lineBucketMs: ComputedRef<number>
@@ -62,27 +69,37 @@ export function useSpans(context: TimelineContext, host: string, detail: Ref<Hos
   })
 
   // The verdict is about what is stored: the newest seconds are still on their way and would count as not measured.
-  const visible = computed(() => {
+  const part = computed(() => {
     const bounds = stored.value
     const shown = viewport.live.value ? { from: bounds.to - viewport.liveSeconds.value * 1000, to: bounds.to } : viewport.settled.value
-    const part = clipped(shown, bounds)
-    return wish(hasGpu.value && widthOf(part) >= MIN_VISIBLE_MS ? part : null)
+    return clipped(shown, bounds)
   })
+  function upTo(widest: number): SpanWish {
+    const width = widthOf(part.value)
+    return wish(hasGpu.value && width >= MIN_VISIBLE_MS && width <= widest ? part.value : null)
+  }
+  const visible = computed(() => upTo(MAX_DAY_MS))
+  const judged = computed(() => upTo(MAX_JUDGED_MS))
   const lineBucketMs = computed(() => bucketLength(viewport.settled.value, plotWidth.value, LINE_PIXELS))
   const ribbonBucketMs = computed(() => Math.max(MIN_RIBBON_BUCKET_MS, bucketLength(viewport.settled.value, plotWidth.value, RIBBON_PIXELS)))
   function aroundOn(bucketMs: number): SpanWish {
     return wish(plotWidth.value > 0 ? ended(requestSpan(viewport.settled.value, 0, bucketMs), bucketMs) : null)
   }
   const around = computed(() => aroundOn(lineBucketMs.value))
-  const stacks = computed(() => (hasGpu.value ? aroundOn(ribbonBucketMs.value) : wish(null)))
+  const stacks = computed(() => {
+    const wanted = aroundOn(ribbonBucketMs.value)
+    if (!hasGpu.value || !wanted.span || widthOf(wanted.span) <= MAX_DAY_MS) return hasGpu.value ? wanted : wish(null)
+    return visible.value
+  })
   const wide = computed(() => {
     const width = widthOf(viewport.settled.value)
     const reach = Math.max(MIN_REACH_MS, Math.min(4 * width, MAX_REACH_MS))
-    return wish(hasGpu.value ? ended(requestSpan(viewport.settled.value, reach)) : null)
+    const near = clipped(ended(requestSpan(viewport.settled.value, reach)), stored.value)
+    return wish(hasGpu.value && widthOf(near) > 0 ? gapWindow(near, viewport.settled.value) : null)
   })
   const ribbonBuckets = computed(() => {
     const { span } = stacks.value
     return span ? Math.max(1, Math.round(widthOf(span) / ribbonBucketMs.value)) : 1
   })
-  return { visible, around, lineBucketMs, stacks, wide, ribbonBuckets }
+  return { visible, judged, around, lineBucketMs, stacks, wide, ribbonBuckets }
 }
