@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 
 from gapscope_agent.wire import Batch, decode_groups, encode
 from gapscope_backend.services.ingest import check
@@ -34,6 +34,7 @@ from tests.bench.other_databases import Columns
 from tests.bench.recorded import CASES, OWN, batches, folders, span
 
 LATER_NS = 3600 * 1_000_000_000
+TWO_DAYS_NS = 48 * LATER_NS
 LAYOUTS = ("each case a host", "one host")
 SAMPLES = ("chunk", "metric_set", "device_minute")
 """Tables that hold samples; the others hold entities, events and stacks."""
@@ -76,8 +77,10 @@ async def gapscope(where: Place, layout: str, cases: Sequence[Path], samples: in
         await store_batches(database, [check(encode(batch), "identity", "*", now_ns)])
     while due := await due_slots(database, now_ns + LATER_NS, 20):
         assert all([await compact(database, one) for one in due])
-    async with database.read() as session:
+    # Once the day is over each hour of a tier is one chunk, and each day of the next: what is kept for long is so.
+    async with database.write() as session:
         hosts = list(await session.scalars(select(Host.id)))
+        await session.execute(update(Host).values(last_data_ns=Host.last_data_ns + TWO_DAYS_NS))
     for host_id in hosts:
         await merge_tiers(database, host_id)
     by_tier = await _tiers(database)

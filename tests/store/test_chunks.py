@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
+from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -14,7 +17,7 @@ from gapscope_agent.wire import Entity, MissingRun, StackSample, WireFrame
 from gapscope_backend.errors import StoreError
 from gapscope_backend.store.chunks.block import Block, join, split
 from gapscope_backend.store.chunks.packing import Reader, Writer
-from gapscope_backend.store.chunks.raw import decode_raw, encode_raw
+from gapscope_backend.store.chunks.raw import PAIRED, decode_raw, encode_raw, take_apart
 from gapscope_backend.store.chunks.rollup import Rolled, coarser, combine, roll
 from gapscope_backend.store.chunks.runs import runs_of
 from gapscope_backend.store.chunks.sets import group_of, metric_set
@@ -110,6 +113,32 @@ def test_a_raw_chunk_comes_back_exactly_and_joining_keeps_the_last_of_each_momen
     back, facts = decode_raw(encode_raw(joined, told, NAMES), NAMES)
     assert samples(back) == expected
     assert facts == told
+
+
+@given(st.lists(blocks(), min_size=1, max_size=3))
+@settings(max_examples=40, deadline=None)
+def test_a_chunk_of_the_codec_before_is_read(parts: list[Block]) -> None:
+    joined = join(parts)
+    raw = paired(encode_raw(joined, [], NAMES))
+    assert samples(decode_raw(raw, NAMES, PAIRED)[0]) == samples(joined)
+    fine = combine([roll(block, SECOND) for block in joined])
+    tier = paired(encode_tier(fine, NAMES))
+    check_buckets(decode_tier(tier, NAMES, codec=PAIRED), expected_buckets(joined, SECOND))
+    with pytest.raises(StoreError, match="upgrade"):
+        decode_raw(raw, NAMES, "pco9")
+
+
+def paired(data: bytes) -> bytes:
+    """A chunk's bytes with entity and metric of each row side by side, as ``pco1`` had them."""
+    packed, _ = take_apart(data)
+    head: list[Any] = msgspec.msgpack.decode(packed)
+    for part in head[1]:
+        numbers = part[1]
+        half = len(numbers) // 2
+        part[1] = [n for pair in zip(numbers[:half], numbers[half:], strict=True) for n in pair]
+    deflated = zlib.compress(msgspec.msgpack.encode(head))
+    rest = data[4 + int.from_bytes(data[:4], "little") :]
+    return len(deflated).to_bytes(4, "little") + deflated + rest
 
 
 @given(blocks(), st.integers(1, 20))

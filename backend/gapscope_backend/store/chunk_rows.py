@@ -66,6 +66,7 @@ def decode_chunk(
     key: ChunkKey,
     metrics: MetricSet,
     data: bytes,
+    codec: str,
     revision: int = 1,
     received_ns: int = 0,
     takes: Callable[[Row], bool] | None = None,
@@ -75,10 +76,10 @@ def decode_chunk(
     Series that the catalogue does not know any more are left out, and of a tier those that are not taken.
     """
     if key.tier == RAW:
-        blocks, told = decode_raw(data, metrics.names)
+        blocks, told = decode_raw(data, metrics.names, codec)
         blocks = blocks if metrics.is_current else [_block_today(block, metrics) for block in blocks]
         return Content(key, revision, received_ns, blocks=blocks, told=told)
-    rolled = decode_tier(data, metrics.names, takes)
+    rolled = decode_tier(data, metrics.names, takes, codec)
     rolled = rolled if metrics.is_current else [_rolled_today(part, metrics) for part in rolled]
     return Content(key, revision, received_ns, rolled=rolled)
 
@@ -108,7 +109,8 @@ async def load_chunks(database: Database, host_id: int, keys: Sequence[ChunkKey]
             sets = await database.metric_sets.load(session, {row.metric_set_id for row in rows})
             for row in rows:
                 key = ChunkKey(row.tier, row.t0_ns, row.t1_ns, row.group_id)
-                found[key] = decode_chunk(key, sets[row.metric_set_id], row.data, row.revision, row.received_ns)
+                metrics = sets[row.metric_set_id]
+                found[key] = decode_chunk(key, metrics, row.data, row.codec, row.revision, row.received_ns)
     return found
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sqlalchemy import ColumnElement, Select, func, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -83,13 +84,13 @@ async def read_series(
             for row in await session.scalars(_between(rows, Chunk, span, low_ns, high_ns)):
                 sets = await database.metric_sets.load(session, [row.metric_set_id])
                 key = ChunkKey(RAW, row.t0_ns, row.t1_ns, row.group_id)
-                content = await asyncio.to_thread(decode_chunk, key, sets[row.metric_set_id], row.data)
+                content = await asyncio.to_thread(decode_chunk, key, sets[row.metric_set_id], row.data, row.codec)
                 gathered.add_chunk((row.t0_ns, row.group_id), content.blocks, content.told)
             await _gather_hot(session, span, low_ns, high_ns, gathered, selection.takes_group, stacks=False)
             for slot_ns in gathered.slots(before_ns=high_ns):
-                yield await asyncio.to_thread(_series_page, gathered, slot_ns, selection)
+                yield await asyncio.to_thread(_series_page, gathered, slot_ns, selection, database.reach)
         for slot_ns in gathered.slots(before_ns=end_ns):
-            yield await asyncio.to_thread(_series_page, gathered, slot_ns, selection)
+            yield await asyncio.to_thread(_series_page, gathered, slot_ns, selection, database.reach)
 
 
 async def read_stacks(
@@ -108,9 +109,9 @@ async def read_stacks(
                 gathered.add_stacks((slot_ns, pid), StackTable(table.rows, known, table.names))
             await _gather_hot(session, span, low_ns, high_ns, gathered, _nothing, stacks=True)
             for slot_ns in gathered.slots(before_ns=high_ns):
-                yield await asyncio.to_thread(join_stacks, gathered.take_stacks(slot_ns))
+                yield await asyncio.to_thread(_stack_table, gathered, slot_ns, database.reach)
         for slot_ns in gathered.slots(before_ns=end_ns):
-            yield await asyncio.to_thread(join_stacks, gathered.take_stacks(slot_ns))
+            yield await asyncio.to_thread(_stack_table, gathered, slot_ns, database.reach)
 
 
 async def read_tier(
@@ -134,7 +135,7 @@ async def read_tier(
             sets = await database.metric_sets.load(session, [row.metric_set_id for row in rows])
             parts += await asyncio.to_thread(_rolled, rows, sets, selection)
         await _gather_hot(session, span, start_ns - MAX_SPAN_NS, end_ns, gathered, selection.takes_group, stacks=False)
-    return await asyncio.to_thread(_with_hot, parts, gathered, selection, tier)
+    return await asyncio.to_thread(_with_hot, parts, gathered, selection, tier, database.reach)
 
 
 async def has_samples(database: Database, host_id: int, start_ns: int, end_ns: int) -> bool:
@@ -170,6 +171,7 @@ class Span:
 
 
 AnyChunk = type[Chunk] | type[StackChunk]
+Reach = tuple[int, int] | None
 
 
 async def _pages(session: AsyncSession, span: Span, chunk: AnyChunk) -> AsyncIterator[tuple[int, int]]:
@@ -248,11 +250,27 @@ def _nothing(_group: Group) -> bool:
     return False
 
 
-def _series_page(gathered: Gathered, slot_ns: int, selection: Selection) -> SeriesPage:
+def _series_page(gathered: Gathered, slot_ns: int, selection: Selection, reach: Reach) -> SeriesPage:
     blocks, told = gathered.take_blocks(slot_ns)
     metrics = selection.metrics or None
     views = [view for block in blocks for view in block.views(metrics, selection.takes_entity)]
-    return SeriesPage(views, told)
+    return SeriesPage([_within(view, reach) for view in views] if reach else views, told)
+
+
+def _within(view: DecodedGroup, reach: tuple[int, int]) -> DecodedGroup:
+    """The same samples without the values outside of a reach; their places stay, runs of missing ones count by them."""
+    outside = (view.times < reach[0]) | (view.times >= reach[1])
+    if not outside.any():
+        return view
+    return replace(view, values={name: np.where(outside, np.nan, values) for name, values in view.values.items()})
+
+
+def _stack_table(gathered: Gathered, slot_ns: int, reach: Reach) -> StackTable[Frames]:
+    table = join_stacks(gathered.take_stacks(slot_ns))
+    if reach is None:
+        return table
+    low, high = np.searchsorted(table.rows[:, 0], reach).tolist()
+    return replace(table, rows=table.rows[low:high])
 
 
 def _rolled(rows: Sequence[Chunk], sets: Mapping[int, MetricSet], selection: Selection) -> list[Rolled]:
@@ -260,7 +278,7 @@ def _rolled(rows: Sequence[Chunk], sets: Mapping[int, MetricSet], selection: Sel
     found: list[Rolled] = []
     for row in rows:
         key = ChunkKey(row.tier, row.t0_ns, row.t1_ns, row.group_id)
-        found += decode_chunk(key, sets[row.metric_set_id], row.data, takes=selection.takes_row).rolled
+        found += decode_chunk(key, sets[row.metric_set_id], row.data, row.codec, takes=selection.takes_row).rolled
     return found
 
 
@@ -269,9 +287,12 @@ def _chosen(parts: Sequence[Rolled], selection: Selection) -> list[Rolled]:
     return [part.select(rows) for part, rows in zip(parts, numbers, strict=True) if rows]
 
 
-def _with_hot(parts: Sequence[Rolled], gathered: Gathered, selection: Selection, tier: Tier) -> list[Rolled]:
+def _with_hot(
+    parts: Sequence[Rolled], gathered: Gathered, selection: Selection, tier: Tier, reach: Reach
+) -> list[Rolled]:
     hot = [roll(block, tier.width_ns) for slot_ns in gathered.slots() for block in gathered.take_blocks(slot_ns)[0]]
-    return combine([*parts, *_chosen(hot, selection)])
+    found = combine([*parts, *_chosen(hot, selection)])
+    return [rolled.within(reach[0] - tier.width_ns + 1, reach[1]) for rolled in found] if reach else found
 
 
 def _chunks_of(pattern: str) -> ColumnElement[bool]:

@@ -9,8 +9,8 @@ from sqlalchemy import select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_backend.store.chunks.gather import StackPlace
-from gapscope_backend.store.chunks.raw import CODEC
 from gapscope_backend.store.chunks.stacks import (
+    CODEC,
     Frames,
     StackTable,
     by_id,

@@ -7,19 +7,21 @@ it: they stand once in the table of metric sets, as the same hundred names would
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from gapscope_agent.wire import Entity, MissingRun
 from gapscope_backend.errors import StoreError
-from gapscope_backend.store.chunks.block import Block
+from gapscope_backend.store.chunks.block import Block, Row
 from gapscope_backend.store.chunks.packing import Packed, Reader, Writer
 from gapscope_backend.store.inflate import inflate
 
-CODEC = "pco1"
+CODEC = "pco2"
 """Of raw chunks and tiers; another way of writing them gets another name."""
+PAIRED = "pco1"
+"""The way before it, still read: entity and metric of a row stood side by side."""
 _LENGTH_BYTES = 4
 MAX_HEAD_BYTES = 1 << 26
 """Of what is in front of the matrices, inflated; a head of ten thousand series has a tenth of it."""
@@ -33,7 +35,7 @@ class RunsOf(msgspec.Struct, array_like=True):
 
 
 class BlockHead(msgspec.Struct, array_like=True):
-    """A block; ``rows`` holds entity and metric of each row one after the other, as numbers."""
+    """A block; ``rows`` holds the entities of all rows, as numbers, and then their metrics."""
 
     count: int
     rows: list[int]
@@ -60,14 +62,14 @@ def encode_raw(blocks: Sequence[Block], told: Sequence[Entity], names: Sequence[
     writer = Writer()
     heads = []
     for block in blocks:
-        rows = [n for e, m in block.rows for n in (entities.setdefault(e, len(entities)), numbers[m])]
+        rows = number_rows(block.rows, entities, numbers)
         missing = [RunsOf(row, list(runs)) for row, runs in sorted(block.missing.items())]
         times = writer.pack(block.times[np.newaxis])
         heads.append(BlockHead(block.times.size, rows, times, writer.pack(block.quanta), missing))
     return assemble(msgspec.msgpack.encode(Head(list(entities), heads, list(told))), writer)
 
 
-def decode_raw(data: bytes, names: Sequence[str]) -> tuple[list[Block], list[Entity]]:
+def decode_raw(data: bytes, names: Sequence[str], codec: str = CODEC) -> tuple[list[Block], list[Entity]]:
     """Blocks and facts. Raises StoreError for bytes that are no chunk."""
     packed, reader = take_apart(data)
     try:
@@ -76,12 +78,28 @@ def decode_raw(data: bytes, names: Sequence[str]) -> tuple[list[Block], list[Ent
         raise StoreError(f"a chunk's head cannot be read ({error}); the database is damaged") from error
     blocks = []
     for block in head.blocks:
-        pairs = zip(block.rows[::2], block.rows[1::2], strict=True)
-        rows = tuple((head.entities[entity], names[metric]) for entity, metric in pairs)
+        rows = name_rows(block.rows, head.entities, names, codec)
         times = reader.unpack(block.times, block.count)[0]
         quanta = reader.unpack(block.quanta, block.count)
         blocks.append(Block(rows, times, quanta, {one.row: one.runs for one in block.missing}))
     return blocks, head.told
+
+
+def number_rows(rows: Sequence[Row], entities: dict[str, int], metrics: Mapping[str, int]) -> list[int]:
+    """Series as numbers; entities that have none yet get the next ones."""
+    return [*(entities.setdefault(entity, len(entities)) for entity, _ in rows), *(metrics[name] for _, name in rows)]
+
+
+def name_rows(numbers: Sequence[int], entities: Sequence[str], metrics: Sequence[str], codec: str) -> tuple[Row, ...]:
+    """The series that numbers stand for. Raises StoreError for a codec that is not known here."""
+    if codec not in (CODEC, PAIRED):
+        raise StoreError(f"a chunk is written as {codec[:20]!r}, which is not known here; upgrade this Gapscope")
+    half = len(numbers) // 2
+    first, second = (numbers[:half], numbers[half:]) if codec == CODEC else (numbers[::2], numbers[1::2])
+    try:
+        return tuple((entities[entity], metrics[name]) for entity, name in zip(first, second, strict=True))
+    except (IndexError, ValueError) as error:
+        raise StoreError("a chunk's head names series that it does not hold; the database is damaged") from error
 
 
 def assemble(head: bytes, writer: Writer) -> bytes:

@@ -71,6 +71,11 @@ class Rolled:
         missing = {to: self.missing[number] for to, number in enumerate(at) if number in self.missing}
         return Rolled(tuple(self.rows[n] for n in at), self.times, self.stats[:, at], missing)
 
+    def within(self, start_ns: int, end_ns: int) -> Rolled:
+        """The same buckets; those that do not begin in [start, end) have no value."""
+        inside = (self.times >= start_ns) & (self.times < end_ns)
+        return self if inside.all() else Rolled(self.rows, self.times, self.stats * inside, self.missing)
+
 
 def roll(block: Block, width_ns: int) -> Rolled:
     """A block's samples in buckets of ``width_ns``."""

@@ -28,6 +28,8 @@ Thread = tuple[int, int]
 """pid and tid"""
 Known = TypeVar("Known", bound=Hashable)
 
+CODEC = "pco1"
+"""Of chunks of stack samples."""
 _FLAG = {None: -1, False: 0, True: 1}
 MAX_STACK_BYTES = 1 << 24
 """A stack's frames, inflated."""

@@ -15,12 +15,12 @@ from gapscope_agent.catalog import BY_NAME
 from gapscope_backend.errors import StoreError
 from gapscope_backend.store.chunks.block import Row
 from gapscope_backend.store.chunks.packing import Packed, Reader, Writer
-from gapscope_backend.store.chunks.raw import RunsOf, assemble, take_apart
+from gapscope_backend.store.chunks.raw import CODEC, RunsOf, assemble, name_rows, number_rows, take_apart
 from gapscope_backend.store.chunks.rollup import Rolled
 
 
 class RolledHead(msgspec.Struct, array_like=True):
-    """Buckets; ``rows`` holds entity and metric of each row one after the other, as numbers."""
+    """Buckets; ``rows`` holds the entities of all rows, as numbers, and then their metrics."""
 
     count: int
     rows: list[int]
@@ -56,7 +56,7 @@ def encode_tier(parts: Sequence[Rolled], names: Sequence[str]) -> bytes:
         heads.append(
             RolledHead(
                 count=part.times.size,
-                rows=[n for e, m in part.rows for n in (entities.setdefault(e, len(entities)), numbers[m])],
+                rows=number_rows(part.rows, entities, numbers),
                 times=writer.pack(part.times[np.newaxis]),
                 first_counts=writer.pack(first),
                 counts=writer.pack(part.counts - first),
@@ -70,26 +70,21 @@ def encode_tier(parts: Sequence[Rolled], names: Sequence[str]) -> bytes:
     return assemble(msgspec.msgpack.encode(TierHead(list(entities), heads)), writer)
 
 
-def decode_tier(data: bytes, names: Sequence[str], takes: Callable[[Row], bool] | None = None) -> list[Rolled]:
+def decode_tier(
+    data: bytes, names: Sequence[str], takes: Callable[[Row], bool] | None = None, codec: str = CODEC
+) -> list[Rolled]:
     """The buckets, of all series or of those that are taken. Raises StoreError for bytes that are no chunk."""
     packed, reader = take_apart(data)
     try:
         head = _DECODER.decode(packed)
     except msgspec.DecodeError as error:
         raise StoreError(f"a chunk's head cannot be read ({error}); the database is damaged") from error
-    parts = [_decode(part, head.entities, names, reader, takes) for part in head.parts]
+    series = [name_rows(part.rows, head.entities, names, codec) for part in head.parts]
+    parts = [_decode(part, rows, reader, takes) for part, rows in zip(head.parts, series, strict=True)]
     return [part for part in parts if part.rows]
 
 
-def _decode(
-    part: RolledHead,
-    entities: Sequence[str],
-    names: Sequence[str],
-    reader: Reader,
-    takes: Callable[[Row], bool] | None,
-) -> Rolled:
-    pairs = zip(part.rows[::2], part.rows[1::2], strict=True)
-    stored = tuple((entities[entity], names[metric]) for entity, metric in pairs)
+def _decode(part: RolledHead, stored: tuple[Row, ...], reader: Reader, takes: Callable[[Row], bool] | None) -> Rolled:
     kept = [at for at, row in enumerate(stored) if takes is None or takes(row)]
     rows = tuple(stored[at] for at in kept)
     times = reader.unpack(part.times, part.count)[0]
