@@ -27,7 +27,7 @@ from gapscope_backend.services.windows import load_window
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Host
 
-MAX_HOSTS = 64
+MAX_HOSTS = 24
 """A minute of a host with 500 series at 10 Hz takes about 5 MB."""
 UNSETTLED_NS = 2_000_000_000
 """The next batch may still tell of this much time before it: the driver's buffers are read once a second."""
