@@ -45,6 +45,10 @@ class NotFoundError(RequestError):
     """The thing asked for does not exist."""
 
 
+class GoneError(RequestError):
+    """The thing asked for was there, and its time is over."""
+
+
 class TooLargeError(RequestError):
     """More bytes, values or points than are accepted in one request."""
 

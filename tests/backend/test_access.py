@@ -29,6 +29,7 @@ def address(resource: web.AbstractResource | None) -> str:
     assert resource is not None
     path = re.sub(r"\{name:\[.*", "favicon.svg", resource.canonical)
     names = {"{host}": "node-1", "{name}": "favicon.svg", "{incident}": "0123456789abcdef", "{annotation}": "0"}
+    names |= {"{link}": "0" * 40, "{share}": "0", "{job}": "node-1:1"}
     for name, value in names.items():
         path = path.replace(name, value)
     return path
@@ -44,6 +45,8 @@ async def test_every_route_declares_its_access_and_private_ones_refuse(backend: 
         response = await backend.client.request(route.method, address(route.resource))
         if declared is Access.PUBLIC:
             assert response.status not in (401, 403), route
+        elif declared is Access.SHARE:
+            assert response.status == 404, route
         else:
             assert response.status == 401, route
             assert response.headers["WWW-Authenticate"] == "Bearer"

@@ -35,6 +35,7 @@ from gapscope_backend.services.fleet import Fleet
 from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.services.live import RENEW_SECONDS, LiveHub
 from gapscope_backend.services.minutes import Minutes
+from gapscope_backend.services.shares import Shares
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.disk import DiskGuard, FindSpace, space_of
 
@@ -67,6 +68,7 @@ def create_app(
         fleet=Fleet(database, minutes, clock),
         minutes=minutes,
         live=LiveHub(monotonic),
+        shares=Shares(database, analyse, config.data_dir),
         static=config.static_dir or installed_static(),
     )
     app[CONTEXT] = context
@@ -103,3 +105,4 @@ async def _background(app: web.Application) -> AsyncIterator[None]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await context.minutes.close()
+    await context.shares.close()

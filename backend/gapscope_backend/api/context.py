@@ -17,6 +17,7 @@ from gapscope_backend.services.fleet import Fleet
 from gapscope_backend.services.ingest import Ingest
 from gapscope_backend.services.live import LiveHub
 from gapscope_backend.services.minutes import Minutes
+from gapscope_backend.services.shares import Shares
 from gapscope_backend.store.database import Database, shown_url
 from gapscope_backend.store.disk import DiskGuard
 
@@ -36,6 +37,7 @@ class Context:
     fleet: Fleet
     minutes: Minutes
     live: LiveHub
+    shares: Shares
     static: Path
 
     @property
@@ -45,3 +47,10 @@ class Context:
 
 
 CONTEXT = web.AppKey("CONTEXT", Context)
+FROZEN = web.RequestKey("FROZEN", Context)
+"""On routes of a share: the same with what the share shows in place of the database."""
+
+
+def context_of(request: web.Request) -> Context:
+    """What a handler works with: the application's own, or what a share shows."""
+    return request.get(FROZEN) or request.app[CONTEXT]

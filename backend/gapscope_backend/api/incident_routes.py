@@ -61,4 +61,15 @@ INCIDENT_ROUTES: tuple[Route, ...] = (
         answer=schema.IncidentDetail,
         problems=(400, 403, 404, 413),
     ),
+    Route(
+        "POST",
+        f"{INCIDENT}/assign",
+        Access.SESSION,
+        incidents.post_assign,
+        "Say who looks after an incident",
+        query=LanguageQuery,
+        body=schema.AssignRequest,
+        answer=schema.IncidentDetail,
+        problems=(400, 403, 404, 413),
+    ),
 )

@@ -13,6 +13,7 @@ from gapscope_backend.analysis.verdict import Hotspot, Verdict
 from gapscope_backend.api.queries import Lang, Time
 
 MAX_COMMENT = 4000
+MAX_NAME = 100
 
 
 class IncidentsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -54,6 +55,14 @@ class IncidentComment(msgspec.Struct):
     text: str
 
 
+class IncidentAssignment(msgspec.Struct):
+    """That somebody gave an incident to a person; ``to`` is empty where it was taken from one."""
+
+    time: str
+    user: str
+    to: str
+
+
 class IncidentSummary(msgspec.Struct):
     """An incident in a list. ``end`` is how far it reached so far; ``end_reason`` is recovered or data_ended."""
 
@@ -75,6 +84,7 @@ class IncidentSummary(msgspec.Struct):
     acknowledged: str | None
     acknowledged_by: str
     comments: int
+    assigned_to: str
 
 
 class IncidentEpisode(msgspec.Struct):
@@ -94,6 +104,7 @@ class IncidentDetail(msgspec.Struct):
     spans: list[IncidentSpan]
     episodes: list[IncidentEpisode]
     comments: list[IncidentComment]
+    assignments: list[IncidentAssignment]
     pinned_until: str | None
     verdict: Verdict
 
@@ -102,3 +113,9 @@ class CommentRequest(msgspec.Struct, forbid_unknown_fields=True):
     """What to write to an incident."""
 
     text: Annotated[str, Meta(min_length=1, max_length=MAX_COMMENT)]
+
+
+class AssignRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The name of the person who looks after an incident; empty for nobody."""
+
+    to: Annotated[str, Meta(max_length=MAX_NAME)]

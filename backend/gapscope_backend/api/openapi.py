@@ -19,6 +19,7 @@ _SECURITY: dict[Access, list[dict[str, list[str]]]] = {
     Access.PUBLIC: [],
     Access.SESSION: [{"session": []}],
     Access.READ: [{"session": []}, {"bearer": []}],
+    Access.SHARE: [{}, {"session": []}, {"bearer": []}],
     Access.INGEST: [{"bearer": []}],
 }
 _REFERENCE = "#/components/schemas/{name}"
@@ -63,7 +64,7 @@ def _operation(route: Route, of_type: dict[int, Any], components: dict[str, Any]
     if route.query is not None:
         parameters += _query_parameters(components[route.query.__name__])
     operation: dict[str, Any] = {
-        "operationId": route.handler.__name__,
+        "operationId": route.name or route.handler.__name__,
         "summary": route.summary,
         "description": (route.handler.__doc__ or "").strip(),
         "security": _SECURITY[route.access],

@@ -12,6 +12,7 @@ from gapscope_backend.api.schema import Problem
 from gapscope_backend.errors import (
     BusyError,
     ForbiddenError,
+    GoneError,
     MalformedError,
     NotFoundError,
     RequestError,
@@ -30,6 +31,7 @@ STATUS: dict[type[RequestError], tuple[int, str]] = {
     UnauthenticatedError: (401, "unauthenticated"),
     ForbiddenError: (403, "forbidden"),
     NotFoundError: (404, "not_found"),
+    GoneError: (410, "gone"),
     TooLargeError: (413, "too_large"),
     UnsupportedMediaError: (415, "unsupported_media"),
     UnprocessableError: (422, "unprocessable"),

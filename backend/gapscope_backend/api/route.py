@@ -15,11 +15,12 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Access(Enum):
-    """Who may call a route."""
+    """Who may call a route. ``SHARE``: whoever has the link of a share that is public, else a reader who has it."""
 
     PUBLIC = "public"
     SESSION = "session"
     READ = "read"
+    SHARE = "share"
     INGEST = "ingest"
 
 
@@ -30,6 +31,7 @@ class Route:
     ``media_type`` is that of a body that is not JSON, ``answer_types`` are those of an answer that is a file.
     ``websocket`` marks an operation that upgrades.
     ``page`` marks a page of the browser, which is no part of the API.
+    ``name`` is that of the operation where the handler serves several.
     """
 
     method: str
@@ -45,3 +47,4 @@ class Route:
     problems: tuple[int, ...] = ()
     websocket: bool = False
     page: bool = False
+    name: str = ""

@@ -14,6 +14,7 @@ from gapscope_backend.api.handlers import analysis, capacity, export, hosts, ing
 from gapscope_backend.api.incident_routes import INCIDENT_ROUTES
 from gapscope_backend.api.overview_routes import OVERVIEW_ROUTES
 from gapscope_backend.api.route import API, Access, Route
+from gapscope_backend.api.share_routes import SHARE_ROUTES, behind_links
 from gapscope_backend.services.capacity import Capacity
 from gapscope_backend.services.export_formats import MEDIA_TYPES
 
@@ -25,13 +26,14 @@ PAGES = (
     "/incidents",
     "/incident/{incident}",
     "/compare",
+    "/job/{job}",
     "/alerts",
     "/settings",
     "/about",
 )
 """Addresses of the page; it finds its way by them."""
 
-ROUTES: tuple[Route, ...] = (
+_ROUTES: tuple[Route, ...] = (
     Route("GET", f"{API}/health", Access.PUBLIC, meta.get_health, "State of the server", answer=schema.Health),
     Route("GET", f"{API}/openapi.json", Access.PUBLIC, meta.get_openapi, "This description"),
     Route(
@@ -212,6 +214,7 @@ ROUTES: tuple[Route, ...] = (
         problems=(400, 404),
     ),
     *(Route("GET", path, Access.PUBLIC, pages.get_index, "The page", page=True) for path in PAGES),
+    Route("GET", "/share/{link}", Access.PUBLIC, pages.get_share_page, "The page of a share", page=True),
     Route("GET", "/assets/{name:.+}", Access.PUBLIC, pages.get_asset, "The page's files", page=True),
     Route(
         "GET",
@@ -222,3 +225,5 @@ ROUTES: tuple[Route, ...] = (
         page=True,
     ),
 )
+
+ROUTES: tuple[Route, ...] = (*_ROUTES, *SHARE_ROUTES, *behind_links(_ROUTES))

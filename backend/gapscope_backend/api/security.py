@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
 from aiohttp import web
 
-from gapscope_backend.api.context import CONTEXT
+from gapscope_backend.api.context import CONTEXT, FROZEN
 from gapscope_backend.api.problems import problem_response
 from gapscope_backend.api.route import API, Access, Handler
 from gapscope_backend.api.schema import Problem
 from gapscope_backend.errors import ForbiddenError, UnauthenticatedError
 from gapscope_backend.services.access import Session, verify_session, verify_token
-from gapscope_backend.store.models import Token
+from gapscope_backend.store.models import Share, Token
 
 ACCESS = web.AppKey("ACCESS", dict[web.AbstractRoute, Access])
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -47,6 +47,8 @@ class Caller:
 
 _OF_SESSIONS = frozenset({f"{API}/login", f"{API}/logout"})
 _CALLER = web.RequestKey("CALLER", Caller)
+SHARE = web.RequestKey("SHARE", tuple[Share, str])
+"""On routes of a share: the share and its host's name."""
 
 
 def caller_of(request: web.Request) -> Caller:
@@ -86,12 +88,27 @@ async def check_access(request: web.Request, handler: Handler) -> web.StreamResp
     access = request.app[ACCESS].get(request.match_info.route)
     if access is None:
         raise ForbiddenError("this route has no declared access", "path")
+    if access is Access.SHARE:
+        return await _through_share(request, handler)
     if access is Access.PUBLIC:
         _check_not_cross_site(request)
     else:
         request[_CALLER] = await _identify(request, access)
     _check_writable(request)
     return await handler(request)
+
+
+async def _through_share(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer from what a share shows, at its own time; nothing else of the server can be reached through it."""
+    context = request.app[CONTEXT]
+    found = await context.shares.find(request.match_info["link"], context.clock())
+    if not found[0].public:
+        request[_CALLER] = await _identify(request, Access.READ)
+    async with context.shares.opened(found[0]) as frozen:
+        now_ns = frozen.now_ns
+        request[SHARE] = found
+        request[FROZEN] = replace(context, database=frozen.database, diagnosis=frozen.diagnosis, clock=lambda: now_ns)
+        return await handler(request)
 
 
 def _check_writable(request: web.Request) -> None:

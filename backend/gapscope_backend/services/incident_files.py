@@ -19,13 +19,15 @@ from gapscope_backend.services.times import iso
 from gapscope_backend.store.database import Database, open_database, sqlite_url
 from gapscope_backend.store.foreign_file import check_contents, check_header
 from gapscope_backend.store.hosts import list_hosts
-from gapscope_backend.store.incident_file import write_incident_file
+from gapscope_backend.store.incident_file import incident_choice, write_file
 from gapscope_backend.store.incidents import IncidentFilter, list_incidents
 from gapscope_backend.store.models import Host, Incident
 
 SUFFIX = ".gapscope"
 MEDIA_TYPE = "application/vnd.gapscope.incident+sqlite3"
 BYTES_AT_ONCE = 256 * 1024
+KEPT_LATEST = frozenset({LAG_METRIC})
+"""A verdict on a short span falls back on the newest lag that is known."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,7 @@ class OpenedFile:
 
 async def export_incident(database: Database, incident_id: str, path: Path) -> None:
     """Write an incident and the five minutes around it into a new file. Raises NotFoundError for an unknown one."""
-    # A verdict on a short span falls back on the newest lag that is known.
-    await write_incident_file(database, incident_id, PINNED_AROUND_NS, path, frozenset({LAG_METRIC}))
+    await write_file(database, incident_choice(incident_id, PINNED_AROUND_NS, KEPT_LATEST), path)
 
 
 async def incident_bytes(database: Database, incident_id: str, scratch: Path) -> AsyncGenerator[bytes, None]:
@@ -76,14 +77,20 @@ async def opened_file(path: Path) -> AsyncIterator[OpenedFile]:
         await asyncio.to_thread(shutil.copyfile, path, copy)
         check_header(copy)
         await check_contents(copy, folder)
-        url = sqlite_url(copy)
-        database = await open_database(url)
-        try:
-            [host] = await list_hosts(database)
+        async with opened_own(copy) as (database, host):
             [(incident, _)] = await list_incidents(database, IncidentFilter(limit=2))
-            yield OpenedFile(url, database, host, incident, host.last_data_ns)
-        finally:
-            await database.close()
+            yield OpenedFile(sqlite_url(copy), database, host, incident, host.last_data_ns)
+
+
+@asynccontextmanager
+async def opened_own(path: Path) -> AsyncIterator[tuple[Database, Host]]:
+    """A file that this server wrote itself, as a database with its host; an older schema is upgraded in it."""
+    database = await open_database(sqlite_url(path))
+    try:
+        [host] = await list_hosts(database)
+        yield database, host
+    finally:
+        await database.close()
 
 
 async def explain_file(opened: OpenedFile, start_ns: int | None, end_ns: int | None) -> Verdict:

@@ -172,6 +172,7 @@ def _new(host: Host, episode: Episode, cause: str, now_ns: int) -> Incident:
         acknowledged_ns=None,
         acknowledged_by="",
         comments=[],
+        assignments=[],
     )
 
 

@@ -53,6 +53,8 @@ class Database:
         self._sample_slots = asyncio.Semaphore(SAMPLE_READERS)
         self._sample_waiters = 0
         self.metric_sets = MetricSets()
+        self.reach: tuple[int, int] | None = None
+        """Samples and stacks outside of [start, end) (ns) are not told, where chunks reach beyond what is shown."""
 
     @property
     def dialect(self) -> str:

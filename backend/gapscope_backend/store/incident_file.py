@@ -1,14 +1,15 @@
-"""One incident as one file: an SQLite database with the same tables, in which only its rows stand.
+"""One incident, or a span of a host, as one file: an SQLite database with the same tables, only its rows in them.
 
-Rows go over as they are, chunks undecoded, and the schema's version with them. What the file holds: the incident with
-its verdict; the host and its entities, events and annotations of the span; samples and stacks of it, by whole slots;
-the chunks of the tiers that touch it, which reach further; its minutes. No tokens, no logins, no other host.
+Rows go over as they are, chunks undecoded, and the schema's version with them. What the file holds: the incident, if it
+is one, with its verdict; the host and its entities, events and annotations of the span; samples and stacks of it, by
+whole slots; the chunks of the tiers that touch it, which reach further; its minutes. No tokens, no logins, no shares,
+no other host.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,27 +51,56 @@ KEYS_AT_ONCE = 500
 Row = dict[str, Any]
 
 
+_HUSHED: Mapping[type[Base], Row] = {
+    Incident: {"comments": [], "assignments": [], "acknowledged_by": "", "acknowledged_ns": None},
+    Annotation: {"made_by": ""},
+}
+"""What stands in place of people's names and of what they say to each other."""
+
+
 @dataclass(frozen=True)
-class _Span:
+class FileChoice:
+    """What goes into a file: [start, end) of a host, and one incident of it or (empty) none.
+
+    Of the host's newest values those of the metrics ``keep_latest`` go with it. ``hushed`` leaves out who the people
+    are that looked after the incident or noted something, and what they say.
+    """
+
     host_id: int
     start_ns: int
     end_ns: int
+    incident_id: str = ""
+    keep_latest: frozenset[str] = frozenset()
+    hushed: bool = False
 
 
-async def write_incident_file(
-    database: Database, incident_id: str, around_ns: int, path: Path, keep_latest: frozenset[str]
-) -> None:
-    """Write an incident, with the data from ``around_ns`` before it to as long after, into a new file.
+Choose = Callable[[AsyncSession], Awaitable[FileChoice]]
 
-    Of the host's newest values those of the metrics ``keep_latest`` go with it. Raises NotFoundError for an unknown
-    incident and StoreError for a file that would become larger than can be opened.
+
+def incident_choice(incident_id: str, around_ns: int, keep_latest: frozenset[str], *, hushed: bool = False) -> Choose:
+    """An incident with the data from ``around_ns`` before it to as long after; NotFoundError for an unknown one."""
+
+    async def choose(source: AsyncSession) -> FileChoice:
+        incident = await source.scalar(select(Incident).where(Incident.id == incident_id))
+        if incident is None:
+            raise NotFoundError(f"no incident {incident_id[:40]!r}; GET /api/v1/incidents lists them", "incident")
+        start_ns, end_ns = incident.start_ns - around_ns, incident.end_ns + around_ns
+        return FileChoice(incident.host_id, start_ns, end_ns, incident.id, keep_latest, hushed)
+
+    return choose
+
+
+async def write_file(database: Database, choose: Choose, path: Path) -> None:
+    """Write what ``choose`` chooses, all of one snapshot, into a new file.
+
+    Raises what ``choose`` raises, and StoreError for a file that would become larger than can be opened.
     """
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     try:
         file = await open_database(sqlite_url(part))
         try:
-            await _fill(database, file, incident_id, around_ns, keep_latest)
+            await _fill(database, file, choose)
         finally:
             await file.close()
         _finish(part)
@@ -80,24 +110,20 @@ async def write_incident_file(
             left.unlink(missing_ok=True)
 
 
-async def _fill(
-    database: Database, file: Database, incident_id: str, around_ns: int, keep_latest: frozenset[str]
-) -> None:
+async def _fill(database: Database, file: Database, choose: Choose) -> None:
     async with database.read() as source, file.write() as target:
-        incident = await source.scalar(select(Incident).where(Incident.id == incident_id))
-        if incident is None:
-            raise NotFoundError(f"no incident {incident_id[:40]!r}; GET /api/v1/incidents lists them", "incident")
-        span = _Span(incident.host_id, incident.start_ns - around_ns, incident.end_ns + around_ns)
-        await _copy(source, target, Host, select(Host.__table__).where(Host.id == span.host_id), _shown(span))
+        span = await choose(source)
+        hosts = select(Host.__table__).where(Host.id == span.host_id)
+        await _copy(source, target, Host, hosts, lambda host: _trimmed(host, span))
         sets = select(Chunk.metric_set_id).where(*_chunks(span)).distinct()
         await _copy(source, target, MetricSet, select(MetricSet.__table__).where(MetricSet.id.in_(sets)))
-        for model, conditions in _parts(span, incident_id):
-            await _copy(source, target, model, select(model.__table__).where(*conditions))
-        await _copy_latest(source, target, span.host_id, keep_latest)
+        for model, conditions in _parts(span):
+            await _copy(source, target, model, select(model.__table__).where(*conditions), _hushed(model, span))
+        await _copy_latest(source, target, span)
         await _copy_stacks(source, target, span)
 
 
-def _parts(span: _Span, incident_id: str) -> list[tuple[type[Base], Sequence[ColumnElement[bool]]]]:
+def _parts(span: FileChoice) -> list[tuple[type[Base], Sequence[ColumnElement[bool]]]]:
     start, end = span.start_ns, span.end_ns
     return [
         (
@@ -109,7 +135,7 @@ def _parts(span: _Span, incident_id: str) -> list[tuple[type[Base], Sequence[Col
             Annotation,
             (Annotation.host_id == span.host_id, Annotation.start_ns < end, Annotation.end_ns >= start),
         ),
-        (Incident, (Incident.host_id == span.host_id, Incident.id == incident_id)),
+        (Incident, (Incident.host_id == span.host_id, Incident.id == span.incident_id)),
         (Chunk, _chunks(span)),
         (
             IngestHot,
@@ -128,7 +154,7 @@ def _parts(span: _Span, incident_id: str) -> list[tuple[type[Base], Sequence[Col
     ]
 
 
-def _chunks(span: _Span) -> Sequence[ColumnElement[bool]]:
+def _chunks(span: FileChoice) -> Sequence[ColumnElement[bool]]:
     return (
         Chunk.host_id == span.host_id,
         Chunk.t0_ns > span.start_ns - LONGEST_NS,
@@ -137,7 +163,7 @@ def _chunks(span: _Span) -> Sequence[ColumnElement[bool]]:
     )
 
 
-def _stack_chunks(span: _Span) -> Sequence[ColumnElement[bool]]:
+def _stack_chunks(span: FileChoice) -> Sequence[ColumnElement[bool]]:
     return (
         StackChunk.host_id == span.host_id,
         StackChunk.t0_ns > span.start_ns - SLOT_NS,
@@ -145,24 +171,17 @@ def _stack_chunks(span: _Span) -> Sequence[ColumnElement[bool]]:
     )
 
 
-def _shown(span: _Span) -> Mapping[str, Any]:
-    """What the file tells of its host: it is recorded, and its data ends with the span."""
-    return {"recorded": True, "first_data_ns": span.start_ns, "last_data_ns": span.end_ns}
-
-
 async def _copy(
     source: AsyncSession,
     target: AsyncSession,
     model: type[Base],
     query: Executable,
-    shown: Mapping[str, Any] | None = None,
+    shown: Callable[[Row], Row] = dict,
 ) -> None:
     table = model.__table__
     assert isinstance(table, Table)
     async for rows in _rows(source, query):
-        if shown:
-            rows = [_trimmed(row, shown) for row in rows]
-        await target.execute(insert(table), rows)
+        await target.execute(insert(table), [shown(row) for row in rows])
 
 
 async def _rows(source: AsyncSession, query: Executable) -> AsyncIterator[list[Row]]:
@@ -171,19 +190,24 @@ async def _rows(source: AsyncSession, query: Executable) -> AsyncIterator[list[R
         yield [dict(row) for row in some]
 
 
-def _trimmed(host: Row, shown: Mapping[str, Any]) -> Row:
-    last_ns = min(host["last_data_ns"], shown["last_data_ns"])
-    first_ns = max(host["first_data_ns"], shown["first_data_ns"])
+def _hushed(model: type[Base], span: FileChoice) -> Callable[[Row], Row]:
+    instead = _HUSHED.get(model, {}) if span.hushed else {}
+    return lambda row: {**row, **instead}
+
+
+def _trimmed(host: Row, span: FileChoice) -> Row:
+    """What the file tells of its host: it is recorded, and its data is that of the span."""
+    first_ns, last_ns = max(host["first_data_ns"], span.start_ns), min(host["last_data_ns"], span.end_ns)
     seen = {"first_seen_ns": first_ns, "last_seen_ns": last_ns - SILENT_NS}
-    return {**host, **shown, **seen, "first_data_ns": first_ns, "last_data_ns": last_ns}
+    return {**host, **seen, "recorded": True, "first_data_ns": first_ns, "last_data_ns": last_ns}
 
 
-async def _copy_latest(source: AsyncSession, target: AsyncSession, host_id: int, metrics: frozenset[str]) -> None:
-    row = await source.get(HostLatest, host_id)
+async def _copy_latest(source: AsyncSession, target: AsyncSession, span: FileChoice) -> None:
+    row = await source.get(HostLatest, span.host_id)
     if row is None:
         return
-    kept = [part for group in decode_latest(row.latest) for part in _only(group, metrics)]
-    target.add(HostLatest(host_id=host_id, t_ns=row.t_ns, latest=encode_latest(kept)))
+    kept = [part for group in decode_latest(row.latest) for part in _only(group, span.keep_latest)]
+    target.add(HostLatest(host_id=span.host_id, t_ns=row.t_ns, latest=encode_latest(kept)))
 
 
 def _only(group: LatestGroup, metrics: frozenset[str]) -> Iterator[LatestGroup]:
@@ -194,7 +218,7 @@ def _only(group: LatestGroup, metrics: frozenset[str]) -> Iterator[LatestGroup]:
         yield LatestGroup(group.entities, [group.metrics[at] for at in kept], group.t, values)
 
 
-async def _copy_stacks(source: AsyncSession, target: AsyncSession, span: _Span) -> None:
+async def _copy_stacks(source: AsyncSession, target: AsyncSession, span: FileChoice) -> None:
     """The frames that the span's stack chunks refer to; hot batches bring their own."""
     used: set[int] = set()
     chunks = select(StackChunk.process_id, StackChunk.data).where(*_stack_chunks(span))

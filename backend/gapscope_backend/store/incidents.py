@@ -89,7 +89,8 @@ async def store_incidents(
 
 
 async def change_incident(database: Database, incident_id: str, change: Mapping[str, Any]) -> bool:
-    """Set what people say of an incident; a ``comment`` is added to the others. False where there is none."""
+    """Set what people say of an incident; a ``comment`` or ``assignment`` is added to the others. False where there is
+    none."""
     async with database.write() as session:
         row = await session.scalar(select(Incident).where(Incident.id == incident_id))
         if row is None:
@@ -97,9 +98,11 @@ async def change_incident(database: Database, incident_id: str, change: Mapping[
         for name, value in change.items():
             if name == "comment":
                 row.comments = [*row.comments, value]
+            elif name == "assignment":
+                row.assignments = [*row.assignments, value]
             else:
                 setattr(row, name, value)
     return True
 
 
-_KEPT = frozenset({"host_id", "id", "opened_ns", "acknowledged_ns", "acknowledged_by", "comments"})
+_KEPT = frozenset({"host_id", "id", "opened_ns", "acknowledged_ns", "acknowledged_by", "comments", "assignments"})

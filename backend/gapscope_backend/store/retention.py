@@ -34,6 +34,7 @@ from gapscope_backend.store.models import (
     Stack,
     StackChunk,
 )
+from gapscope_backend.store.shares import delete_over_shares
 from gapscope_backend.store.slices import slices
 from gapscope_backend.store.tiers import RAW, TIERS
 
@@ -98,8 +99,9 @@ async def delete_old(database: Database, keep: Retention, now_ns: int) -> int:
 
 
 async def _delete_over(database: Database, now_ns: int) -> None:
-    """Pins, incidents and logins whose time is over."""
+    """Pins, incidents, shares and logins whose time is over."""
     async with database.write() as session:
+        await delete_over_shares(session, now_ns)
         await session.execute(delete(Pin).where(Pin.until_ns < now_ns))
         await session.execute(
             delete(Incident).where(Incident.state == CLOSED, Incident.closed_ns < now_ns - INCIDENT_NS)

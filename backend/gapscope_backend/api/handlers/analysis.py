@@ -7,7 +7,7 @@ from aiohttp import web
 from gapscope_backend.analysis.checklist import run_checklist
 from gapscope_backend.analysis.flame import Choice, collapsed, speedscope
 from gapscope_backend.api.answers import json_answer, spoken_answer
-from gapscope_backend.api.context import CONTEXT
+from gapscope_backend.api.context import context_of
 from gapscope_backend.api.queries import (
     CompareQuery,
     ContrastQuery,
@@ -24,7 +24,7 @@ from gapscope_backend.services.hosts import find_host
 
 async def get_contrast(request: web.Request) -> web.Response:
     """The gaps of each GPU, or the chosen spans, against the rest."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked, language = read_query(request, ContrastQuery), language_of(request)
     now_ns = context.clock()
     start_ns, end_ns = asked.span_ns(now_ns)
@@ -36,7 +36,7 @@ async def get_contrast(request: web.Request) -> web.Response:
 
 async def get_flame(request: web.Request) -> web.Response:
     """Stacks folded into a tree, for the page or for other programs."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked = read_query(request, FlameQuery)
     now_ns = context.clock()
     start_ns, end_ns = asked.span_ns(now_ns)
@@ -60,7 +60,7 @@ async def get_flame(request: web.Request) -> web.Response:
 
 async def get_comparison(request: web.Request) -> web.Response:
     """Two or more spans side by side."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked, language = read_query(request, CompareQuery), language_of(request)
     now_ns = context.clock()
     spans = [parse_host_span(text, now_ns, name) for name, text in asked.given()]
@@ -69,7 +69,7 @@ async def get_comparison(request: web.Request) -> web.Response:
 
 async def get_checklist(request: web.Request) -> web.Response:
     """The go-live checklist."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked, language = read_query(request, SpokenSpanQuery), language_of(request)
     start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from gapscope_backend.api.annotation_schema import AnnotationInfo, AnnotationRequest, AnnotationsQuery
 from gapscope_backend.api.answers import json_answer
-from gapscope_backend.api.context import CONTEXT
+from gapscope_backend.api.context import CONTEXT, context_of
 from gapscope_backend.api.queries import read_query
 from gapscope_backend.api.security import user_of
 from gapscope_backend.errors import MalformedError, NotFoundError
@@ -23,7 +23,7 @@ _REQUEST = msgspec.json.Decoder(AnnotationRequest)
 
 async def get_annotations(request: web.Request) -> web.Response:
     """Annotations of a host over a span."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked = read_query(request, AnnotationsQuery)
     start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])

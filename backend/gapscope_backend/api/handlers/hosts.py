@@ -12,7 +12,7 @@ from gapscope_backend.api.answers import (
     large_spoken_answer,
     process_info,
 )
-from gapscope_backend.api.context import CONTEXT
+from gapscope_backend.api.context import context_of
 from gapscope_backend.api.queries import LanguageQuery, language_of, read_query
 from gapscope_backend.api.schema import HostDetail, LatestAnswer
 from gapscope_backend.services.hosts import find_host, gpu_order, host_state, owner_pids
@@ -27,7 +27,7 @@ PROCESSES_NS = 15 * 60 * 1_000_000_000
 
 async def get_hosts(request: web.Request) -> web.Response:
     """All hosts at a glance."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     read_query(request, LanguageQuery)
     language = language_of(request)
     glances = await context.fleet.glance()
@@ -37,7 +37,7 @@ async def get_hosts(request: web.Request) -> web.Response:
 
 async def get_host(request: web.Request) -> web.Response:
     """One host's facts; processes are those of its last 15 minutes of data, devices those of its last day."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     host = await find_host(context.database, request.match_info["host"])
     events = await list_events(context.database, host.id, EVENTS)
     newest_ns = host.last_data_ns
@@ -67,7 +67,7 @@ async def get_host(request: web.Request) -> web.Response:
 
 async def get_latest(request: web.Request) -> web.Response:
     """Newest value of each series."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     host = await find_host(context.database, request.match_info["host"])
     time_ns, latest = await read_latest(context.database, host.id)
     values = {entity: {metric: point[1] for metric, point in points.items()} for entity, points in latest.items()}

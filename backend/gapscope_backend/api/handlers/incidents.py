@@ -10,9 +10,11 @@ from aiohttp import web
 from gapscope_backend.analysis.language import Language, from_message, read_message, rendered
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api.answers import spoken_answer
-from gapscope_backend.api.context import CONTEXT, Context
+from gapscope_backend.api.context import CONTEXT, Context, context_of
 from gapscope_backend.api.incident_schema import (
+    AssignRequest,
     CommentRequest,
+    IncidentAssignment,
     IncidentComment,
     IncidentDetail,
     IncidentEpisode,
@@ -32,6 +34,7 @@ from gapscope_backend.store.incidents import IncidentFilter, change_incident, in
 from gapscope_backend.store.models import Incident
 
 _COMMENT = msgspec.json.Decoder(CommentRequest)
+_ASSIGN = msgspec.json.Decoder(AssignRequest)
 
 
 async def get_incidents(request: web.Request) -> web.Response:
@@ -53,7 +56,7 @@ async def get_incidents(request: web.Request) -> web.Response:
 async def get_incident(request: web.Request) -> web.Response:
     """One incident with its frozen verdict."""
     language = _asked_language(request)
-    incident, host = await _find(request.app[CONTEXT], request.match_info["incident"])
+    incident, host = await _find(context_of(request), request.match_info["incident"])
     return spoken_answer(_detail(incident, host, language), language)
 
 
@@ -78,6 +81,25 @@ async def post_comment(request: web.Request) -> web.Response:
     incident, _ = await _find(request.app[CONTEXT], request.match_info["incident"])
     await change_incident(request.app[CONTEXT].database, incident.id, {"comment": comment})
     return await get_incident(request)
+
+
+async def post_assign(request: web.Request) -> web.Response:
+    """Give it to a person, or take it from one; each change stays in its history."""
+    _asked_language(request)
+    try:
+        to = _ASSIGN.decode(await request.read()).to.strip()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise MalformedError(f'the body must be {{"to": "..."}}: {error}', "body") from error
+    incident, _ = await _find(request.app[CONTEXT], request.match_info["incident"])
+    if to != _assigned_to(incident):
+        change = {"time_ns": request.app[CONTEXT].clock(), "user": user_of(request), "to": to}
+        await change_incident(request.app[CONTEXT].database, incident.id, {"assignment": change})
+    return await get_incident(request)
+
+
+def _assigned_to(incident: Incident) -> str:
+    """The name of who looks after it; empty for nobody."""
+    return incident.assignments[-1]["to"] if incident.assignments else ""
 
 
 def _asked_language(request: web.Request) -> Language:
@@ -114,6 +136,7 @@ def _summary(incident: Incident, host: str) -> IncidentSummary:
         acknowledged=None if acknowledged_ns is None else iso(acknowledged_ns),
         acknowledged_by=incident.acknowledged_by,
         comments=len(incident.comments),
+        assigned_to=_assigned_to(incident),
     )
 
 
@@ -131,6 +154,7 @@ def _detail(incident: Incident, host: str, language: Language) -> IncidentDetail
             for one in incident.episodes
         ],
         comments=[IncidentComment(iso(one["time_ns"]), one["user"], one["text"]) for one in incident.comments],
+        assignments=[IncidentAssignment(iso(one["time_ns"]), one["user"], one["to"]) for one in incident.assignments],
         pinned_until=None if incident.closed_ns is None else iso(incident.closed_ns + PINNED_NS),
         # As it was frozen: a verdict of an older version stays readable whatever this version's type asks for.
         verdict=cast(Verdict, rendered(msgspec.json.decode(incident.verdict), language)),

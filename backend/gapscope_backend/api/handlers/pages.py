@@ -5,12 +5,15 @@ Files under assets/ carry a hash of their content in their name and may be kept 
 
 from __future__ import annotations
 
+import asyncio
 from importlib.resources import files
 from pathlib import Path
 
 from aiohttp import web
 
 from gapscope_backend.api.context import CONTEXT
+from gapscope_backend.api.problems import STATUS
+from gapscope_backend.errors import GoneError, NotFoundError
 
 FOREVER = "public, max-age=31536000, immutable"
 ASK_ANEW = "no-cache"
@@ -36,6 +39,21 @@ async def get_index(request: web.Request) -> web.StreamResponse:
     if not index.is_file():
         return web.Response(status=503, text=_MISSING, content_type="text/html")
     return web.FileResponse(index, headers={"Cache-Control": ASK_ANEW})
+
+
+async def get_share_page(request: web.Request) -> web.StreamResponse:
+    """The page of a share: 404 where there is no such link, 410 where its time is over; the page says it in words."""
+    context = request.app[CONTEXT]
+    page = await get_index(request)
+    try:
+        await context.shares.find(request.match_info["link"], context.clock())
+    except (NotFoundError, GoneError) as error:
+        if not isinstance(page, web.FileResponse):
+            return page
+        # As text: of a file, a browser that knows it is told that it has not changed.
+        text = await asyncio.to_thread((context.static / "index.html").read_text)
+        return web.Response(status=STATUS[type(error)][0], text=text, content_type="text/html")
+    return page
 
 
 async def get_asset(request: web.Request) -> web.StreamResponse:

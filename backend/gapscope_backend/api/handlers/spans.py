@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 
 from gapscope_backend.api.answers import json_answer, json_bytes, ribbon_answer, series_data, spoken_answer
-from gapscope_backend.api.context import CONTEXT
+from gapscope_backend.api.context import context_of
 from gapscope_backend.api.queries import (
     GapsQuery,
     RibbonQuery,
@@ -29,7 +29,7 @@ from gapscope_backend.store.reader import Selection
 
 async def get_series(request: web.Request) -> web.Response:
     """Series in buckets, or raw when short."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked = read_query(request, SeriesParameters)
     now_ns = context.clock()
     start_ns, end_ns = asked.span_ns(now_ns)
@@ -42,7 +42,7 @@ async def get_series(request: web.Request) -> web.Response:
 
 async def get_ribbon(request: web.Request) -> web.Response:
     """The top stack function in each bucket."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked, language = read_query(request, RibbonQuery), language_of(request)
     start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])
@@ -52,7 +52,7 @@ async def get_ribbon(request: web.Request) -> web.Response:
 
 async def get_gaps(request: web.Request) -> web.Response:
     """The longest gaps."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked = read_query(request, GapsQuery)
     start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])
@@ -67,7 +67,7 @@ async def get_gaps(request: web.Request) -> web.Response:
 
 async def get_diagnosis(request: web.Request) -> web.Response:
     """The verdict."""
-    context = request.app[CONTEXT]
+    context = context_of(request)
     asked, language = read_query(request, SpokenSpanQuery), language_of(request)
     start_ns, end_ns = asked.span_ns(context.clock())
     host = await find_host(context.database, request.match_info["host"])
