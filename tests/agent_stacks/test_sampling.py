@@ -164,7 +164,7 @@ def test_around_drops_keeps_half_a_minute_and_sends_it_when_a_gpu_drops(
     assert held[3] - held[0] <= 30 * NS
 
 
-def test_off_starts_no_thread(make: Make) -> None:
+def test_off_starts_no_thread_and_says_so(make: Make, stream: Stream) -> None:
     access = FakeAccess()
     sampling = make(access, [5], mode="off")
     sampling.start()
@@ -172,6 +172,7 @@ def test_off_starts_no_thread(make: Make) -> None:
     sampling.tick()
     assert not any(thread.name.startswith("stacks") for thread in threading.enumerate())
     assert access.asked == []
+    assert stream.states() == [("stacks", "off")]
 
 
 @pytest.mark.parametrize("state", [states.NOT_PYTHON, states.UNSUPPORTED, states.ENDED])

@@ -93,6 +93,13 @@ async def test_a_page_of_another_site_does_not_watch(backend: Backend, maker: Ba
     await page.close()
 
 
+async def answer_of(page: Any) -> dict[str, Any]:
+    """The next message that is no state."""
+    while (message := await text(page))["type"] == "state":
+        pass
+    return message
+
+
 async def test_who_is_logged_in_asks_the_agent_for_stacks_and_a_token_does_not(
     backend: Backend, maker: BatchMaker
 ) -> None:
@@ -109,7 +116,15 @@ async def test_who_is_logged_in_asks_the_agent_for_stacks_and_a_token_does_not(
         for _ in range(3)
     ]
     assert requests == [LiveRequest(seconds=30), LiveRequest(seconds=30), StackRequest(seconds=12)]
-    for socket in (page, by_token, agent):
+    refused = {"type": "asked", "accepted": False, "reason": "not_logged_in"}
+    assert await answer_of(by_token) == refused
+    assert await answer_of(page) == {"type": "asked", "accepted": True, "reason": ""}
+    await agent.close()
+    while (await text(page)).get("state") != "offline":
+        pass
+    await page.send_str('{"type": "stacks", "seconds": 5}')
+    assert await answer_of(page) == {**refused, "reason": "no_agent"}
+    for socket in (page, by_token):
         await socket.close()
 
 

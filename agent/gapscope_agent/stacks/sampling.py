@@ -66,8 +66,10 @@ class StackSampling:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to watch for drops and requests; with ``off`` nothing is started."""
-        if self.plan.mode is not Mode.OFF:
+        """Begin to watch for drops and requests; with ``off`` nothing is started, and that is told."""
+        if self.plan.mode is Mode.OFF:
+            self._outlet.state(self._clock.wall_ns(), SOURCE, Standing("off", "mode is off in the [stacks] settings"))
+        else:
             self._thread = threading.Thread(target=self._run, name=SOURCE, daemon=True)
             self._thread.start()
 

@@ -38,10 +38,18 @@ class FrameMessage(msgspec.Struct, tag_field="type", tag="frame"):
     values: dict[str, dict[str, float | None]]
 
 
+class AskedMessage(msgspec.Struct, tag_field="type", tag="asked"):
+    """To the page: whether its wish for stacks went to the agent; if not, ``no_agent`` or ``not_logged_in``."""
+
+    accepted: bool
+    reason: str
+
+
 @dataclass(eq=False)
 class Watcher:
     """One page. ``next`` gives what to send to it; frames beyond the queue push the oldest out."""
 
+    _answers: deque[bytes] = field(default_factory=lambda: deque(maxlen=QUEUE))
     _frames: deque[bytes] = field(default_factory=lambda: deque(maxlen=QUEUE))
     _state: bytes | None = None
     _ready: asyncio.Event = field(default_factory=asyncio.Event)
@@ -58,9 +66,16 @@ class Watcher:
         self._state = message
         self._ready.set()
 
+    def put_asked(self, reason: str) -> None:
+        """Answer a wish for stacks; an empty reason: the agent was asked."""
+        self._answers.append(msgspec.json.encode(AskedMessage(not reason, reason)))
+        self._ready.set()
+
     async def next(self) -> bytes:
-        """Wait for the next message; states go before frames."""
+        """Wait for the next message; answers and states go before frames."""
         while True:
+            if self._answers:
+                return self._answers.popleft()
             if self._state is not None:
                 message, self._state = self._state, None
                 return message
@@ -135,11 +150,10 @@ class LiveHub:
         self._hosts[host].watchers.discard(watcher)
         self._forget_unused(host)
 
-    async def ask_stacks(self, host: str, seconds: float) -> None:
-        """Have a host's agent take Python stacks; they come with its batches. Nothing happens without an agent."""
+    async def ask_stacks(self, host: str, seconds: float) -> bool:
+        """Have a host's agent take Python stacks; they come with its batches. False where there is no agent."""
         entry = self._hosts.get(host)
-        if entry is not None:
-            await self._send(entry, StackRequest(seconds=seconds))
+        return entry is not None and await self._send(entry, StackRequest(seconds=seconds))
 
     async def renew(self) -> None:
         """Ask the agents of all watched hosts again, and tell pages whose agent fell silent."""
@@ -156,13 +170,14 @@ class LiveHub:
     async def _ask(self, entry: _HostLive) -> None:
         await self._send(entry, LiveRequest(seconds=WATCH_SECONDS))
 
-    async def _send(self, entry: _HostLive, request: LiveRequest | StackRequest) -> None:
+    async def _send(self, entry: _HostLive, request: LiveRequest | StackRequest) -> bool:
         if entry.agent is None:
-            return
+            return False
         try:
             await entry.agent.send(request)
         except (ConnectionError, RuntimeError):
             entry.agent = None  # it went away between two breaths; its own handler cleans up after it
+        return entry.agent is not None
 
     def _judge(self, host: str) -> None:
         entry = self._hosts[host]

@@ -65,7 +65,9 @@ async def agent_live(request: web.Request) -> web.StreamResponse:
 
 
 async def page_live(request: web.Request) -> web.StreamResponse:
-    """A page's connection: states and frames go down; who is logged in may ask for stacks, all else is forgotten."""
+    """A page's connection: states and frames go down; who is logged in may ask for stacks, and is answered; all else is
+    forgotten.
+    """
     context = request.app[CONTEXT]
     host = (await find_host(context.database, read_query(request, LiveQuery).host)).name
     socket = web.WebSocketResponse(heartbeat=HEARTBEAT_SECONDS, max_msg_size=MAX_PAGE_MESSAGE_BYTES)
@@ -74,9 +76,13 @@ async def page_live(request: web.Request) -> web.StreamResponse:
     sender = asyncio.create_task(_send_all(socket, watcher), name=f"live view of {host}")
     try:
         async for message in socket:
-            asked = _asked_stacks(message) if caller_of(request).token is None else None
-            if asked is not None:
-                await context.live.ask_stacks(host, asked.seconds)
+            asked = _asked_stacks(message)
+            if asked is None:
+                continue
+            if caller_of(request).token is not None:
+                watcher.put_asked("not_logged_in")
+            else:
+                watcher.put_asked("" if await context.live.ask_stacks(host, asked.seconds) else "no_agent")
     finally:
         context.live.unwatch(host, watcher)
         sender.cancel()
