@@ -98,8 +98,6 @@ export const EN_ANALYSIS = {
     loading: 'Folding stacks…',
     noStacks: 'No Python stacks were taken in this span.',
     hasNone: 'The agent takes stacks of Python processes on the GPU where it is allowed to; see docs/stacks.md.',
-    ask: 'Take stacks for 10 s now',
-    asked: 'Asked; stacks of the next 10 s arrive within seconds.',
     noGapSamples: (samples: number) => `None of the ${samples} samples fell in a gap: the GPU did not idle here.`,
     noOutsideSamples: (samples: number) => `All ${samples} samples fell in gaps: there is nothing outside of them in this span.`,
     noneCounted: (samples: number) => `None of the ${samples} samples counts with this choice.`,

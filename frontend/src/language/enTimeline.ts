@@ -11,4 +11,18 @@ export const EN_TIMELINE = {
     foldHelp: 'Fold this lane',
     openHelp: 'Open this lane',
   },
+  stackWish: {
+    ask: 'Take stacks',
+    askHelp: (seconds: number) => `Ask the agent of this host for Python stacks, five times a second for ${seconds} s`,
+    taking: (seconds: number) => `The agent takes stacks for ${seconds} s; they arrive within seconds.`,
+    trouble: (reason: string) => `The agent was asked, but it says: ${reason}`,
+    refused: (reason: string) => `Not asked: ${reason}`,
+    refusals: {
+      no_agent: "this host's agent is not connected.",
+      not_logged_in: 'only who is logged in may ask.',
+      recorded: 'this is a recording; there is no agent to ask.',
+      unreachable: 'the server cannot be reached.',
+      other: 'the server refused without a reason that this page knows.',
+    },
+  },
 }

@@ -69,8 +69,6 @@ export const ZH_ANALYSIS: typeof EN_ANALYSIS = {
     loading: '正在折叠调用栈…',
     noStacks: '该时间段内没有采集 Python 调用栈。',
     hasNone: '在允许的情况下，agent 会采集使用 GPU 的 Python 进程的调用栈；参见 docs/stacks.md。',
-    ask: '现在采集 10 秒调用栈',
-    asked: '已请求；接下来 10 秒的调用栈会在几秒内到达。',
     noGapSamples: (samples) => `${samples} 个样本都不在空闲间隙内：GPU 在此没有空闲。`,
     noOutsideSamples: (samples) => `${samples} 个样本全部在空闲间隙内：该时间段没有间隙之外的部分。`,
     noneCounted: (samples) => `按此选择，${samples} 个样本都不计入。`,

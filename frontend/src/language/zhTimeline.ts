@@ -13,4 +13,18 @@ export const ZH_TIMELINE: typeof EN_TIMELINE = {
     foldHelp: '收起此泳道',
     openHelp: '展开此泳道',
   },
+  stackWish: {
+    ask: '采集调用栈',
+    askHelp: (seconds) => `请求此主机的 agent 采集 ${seconds} 秒 Python 调用栈，每秒五次`,
+    taking: (seconds) => `agent 正在采集 ${seconds} 秒调用栈；几秒内到达。`,
+    trouble: (reason) => `已请求 agent，但它报告：${reason}`,
+    refused: (reason) => `未请求：${reason}`,
+    refusals: {
+      no_agent: '此主机的 agent 未连接。',
+      not_logged_in: '只有已登录的人可以请求。',
+      recorded: '这是录制数据，没有可请求的 agent。',
+      unreachable: '无法连接服务器。',
+      other: '服务器拒绝了，原因未知。',
+    },
+  },
 }

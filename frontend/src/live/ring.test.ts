@@ -29,3 +29,12 @@ it('finds the first sample after a time, also once it has wrapped', () => {
   expect(ring.timeAt(ring.firstAfter(40))).toBe(50)
   expect(ring.firstAfter(60)).toBe(4)
 })
+
+it('copies what is newer than a time out of itself', () => {
+  const ring = new Ring(3)
+  for (const time of [10, 20, 30, 40]) ring.push(time, time === 30 ? null : time)
+  const { oldest, times, values } = ring.since(20)
+  expect([oldest, [...times], [...values]]).toEqual([20, [30, 40], [Number.NaN, 40]])
+  expect(ring.since(40).times).toHaveLength(0)
+  expect(new Ring(3).since(0).oldest).toBe(Number.POSITIVE_INFINITY)
+})

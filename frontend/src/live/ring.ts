@@ -3,6 +3,14 @@
 /** Ten minutes at 10 Hz. */
 export const RING_CAPACITY = 6000
 
+/** Samples out of a ring, times ascending, NaN for "no value". */
+export interface LiveSamples {
+  /** Time of the oldest sample that the ring still holds. */
+  oldest: number
+  times: Float64Array<ArrayBuffer>
+  values: Float64Array<ArrayBuffer>
+}
+
 export class Ring {
   private readonly times: Float64Array
   private readonly values: Float64Array
@@ -55,8 +63,17 @@ export class Ring {
     return low
   }
 
-  clear(): void {
-    this.start = 0
-    this.count = 0
+  /** Copies of the samples later than `time`. */
+  since(time: number): LiveSamples {
+    const first = this.firstAfter(time)
+    const count = this.count - first
+    const times = new Float64Array(count)
+    const values = new Float64Array(count)
+    for (let i = 0; i < count; i += 1) {
+      const slot = (this.start + first + i) % this.times.length
+      times[i] = this.times[slot] as number
+      values[i] = this.values[slot] as number
+    }
+    return { oldest: this.count ? this.timeAt(0) : Number.POSITIVE_INFINITY, times, values }
   }
 }

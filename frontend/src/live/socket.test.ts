@@ -20,10 +20,11 @@ class FakeSocket {
 
 const frames: LiveFrame[] = []
 const states: string[] = []
+const asked = vi.fn()
 const reconnected = vi.fn()
 
 function open(): LiveFeed {
-  const feed = new LiveFeed('a b', { frame: (frame) => frames.push(frame), state: (state) => states.push(state), reconnected })
+  const feed = new LiveFeed('a b', { frame: (frame) => frames.push(frame), state: (state) => states.push(state), asked, reconnected })
   feed.open()
   return feed
 }
@@ -49,6 +50,8 @@ it('hands frames and states over', () => {
   socket?.onopen?.()
   socket?.onmessage?.({ data: JSON.stringify({ type: 'state', state: 'waiting', detail: 'no agent' }) })
   socket?.onmessage?.({ data: JSON.stringify({ type: 'frame', host: 'a b', time_ms: 5, values: {} }) })
+  socket?.onmessage?.({ data: JSON.stringify({ type: 'asked', accepted: false, reason: 'no_agent' }) })
+  expect(asked).toHaveBeenCalledWith({ accepted: false, reason: 'no_agent' })
   expect(states).toEqual(['connecting', 'waiting'])
   expect(frames[0]?.time_ms).toBe(5)
 })

@@ -5,7 +5,14 @@ import type { FeedState, LiveFrame, LiveState } from '@/api/schema'
 /** `offline`: the host's agent sends nothing; `unreachable`: the page has no server. */
 export type SocketState = FeedState | 'connecting' | 'unreachable'
 
+/** Whether a wish for stacks went to the agent; if not, why. */
+export interface AskedAnswer {
+  accepted: boolean
+  reason: string
+}
+
 export interface FeedHandlers {
+  asked(answer: AskedAnswer): void
   frame(frame: LiveFrame): void
   state(state: SocketState): void
   /** Called on each connection after the first: there may be a hole to fill from the store. */
@@ -28,7 +35,7 @@ export class LiveFeed {
   ) {}
 
   open(): void {
-    const address = new URL(`/api/v1/live?host=${encodeURIComponent(this.host)}`, window.location.href)
+    const address = new URL(`/api/v1/live?host=${encodeURIComponent(this.host)}`, globalThis.location.href)
     address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:'
     this.handlers.state('connecting')
     const socket = new WebSocket(address)
@@ -57,9 +64,10 @@ export class LiveFeed {
 
   private received(data: unknown): void {
     if (this.closed || typeof data !== 'string') return
-    const message = JSON.parse(data) as LiveFrame | LiveState
+    const message = JSON.parse(data) as LiveFrame | LiveState | ({ type: 'asked' } & AskedAnswer)
     if (message.type === 'frame') this.handlers.frame(message)
     else if (message.type === 'state') this.handlers.state(message.state)
+    else if (message.type === 'asked') this.handlers.asked({ accepted: message.accepted, reason: message.reason })
   }
 
   private lost(): void {

@@ -9,7 +9,7 @@ function stored(time: number[], mean: (number | null)[], more: Partial<SeriesDat
 }
 
 function composeTrack(data: SeriesData | null, ring: Ring | null, bucketMs: number | null, threshold: number | null, tail: SeriesData | null = null): Track {
-  return composed({ stored: data, answered: { from: -1e9, to: 1e9 }, bucketMs, tail, ring, threshold })
+  return composed({ stored: data, answered: { from: -1e9, to: 1e9 }, bucketMs, tail, live: ring?.since(Number.NEGATIVE_INFINITY) ?? null, threshold })
 }
 
 function ringOf(...times: number[]): Ring {
@@ -60,9 +60,9 @@ describe('composeTrack', () => {
 
   it('calls nothing missing that nobody has asked about', () => {
     const parts = { bucketMs: null, tail: null, threshold: null }
-    const asked = composed({ ...parts, stored: stored([1000, 1100], [1, 1]), answered: { from: 500, to: 2000 }, ring: null })
+    const asked = composed({ ...parts, stored: stored([1000, 1100], [1, 1]), answered: { from: 500, to: 2000 }, live: null })
     expect(holes(asked, { from: 0, to: 5000 })).toEqual([{ from: 500, to: 1000 }, { from: 1200, to: 2000 }])
-    const live = composed({ ...parts, stored: null, answered: null, ring: ringOf(1000, 1100) })
+    const live = composed({ ...parts, stored: null, answered: null, live: ringOf(1000, 1100).since(0) })
     expect(holes(live, { from: 0, to: 1200 })).toEqual([])
   })
 

@@ -4,7 +4,7 @@
  */
 
 import type { MissingSpan, SeriesData } from '@/api/schema'
-import type { Ring } from '@/live/ring'
+import type { LiveSamples } from '@/live/ring'
 import type { Span } from '@/time/span'
 import { clipped } from '@/time/span'
 
@@ -68,23 +68,24 @@ export interface TrackParts {
   answered: Span | null
   bucketMs: number | null
   tail: SeriesData | null
-  ring: Ring | null
+  live: LiveSamples | null
   /** The ratio below which a live sample counts as idle; null for series that know no idleness. */
   threshold: number | null
 }
 
-export function composeTrack({ stored, answered, bucketMs, tail, ring, threshold }: TrackParts): Track {
+export function composeTrack({ stored, answered, bucketMs, tail, live, threshold }: TrackParts): Track {
   const track = { ...emptyTrack(), answered }
   if (stored) appendStored(track, stored, bucketMs, threshold)
   tail?.time_ms.forEach((time, i) => extendTrack(track, time, tail.mean[i] ?? null, threshold))
-  if (ring) {
-    const first = ring.firstAfter(track.coveredTo)
-    if (first < ring.length && ring.timeAt(first) - track.coveredTo > HOLE_STEPS * track.stepMs) {
-      // A ring that began within what is stored has a hole of its own: frames were lost, and the store may know more.
-      if (first === 0 && Number.isFinite(track.coveredTo)) track.arriving = { from: track.coveredTo, to: ring.timeAt(0) }
-    }
-    for (let i = first; i < ring.length; i += 1) extendTrack(track, ring.timeAt(i), ring.valueAt(i), threshold)
+  if (!live) return track
+  if (live.oldest - track.coveredTo > HOLE_STEPS * track.stepMs && Number.isFinite(live.oldest) && Number.isFinite(track.coveredTo)) {
+    // What began within what is stored has a hole of its own: frames were lost, and the store may know more.
+    track.arriving = { from: track.coveredTo, to: live.oldest }
   }
+  live.times.forEach((time, i) => {
+    const value = live.values[i] as number
+    extendTrack(track, time, Number.isNaN(value) ? null : value, threshold)
+  })
   return track
 }
 

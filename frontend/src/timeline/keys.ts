@@ -26,9 +26,6 @@ export function keyHelp(help: Words['help']): KeyHelp[] {
     { keys: ['ctrl c', 'ctrl v'], text: help.copy },
     { keys: ['ctrl z'], text: help.undo },
     { keys: ['esc'], text: help.closeSelection },
-    { keys: ['g'], text: help.hosts },
-    { keys: ['/'], text: help.filter },
-    { keys: ['?'], text: help.this },
   ]
 }
 

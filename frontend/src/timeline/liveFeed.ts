@@ -1,14 +1,14 @@
 /**
- * The live socket of a host page: frames go to the book and the view follows. Agents store in batches of seconds, so the
+ * The live feed of a host page: frames go to the book and the view follows. Agents store in batches of seconds, so the
  * time between what is stored and the first frame is fetched as soon as it is there.
  */
 
 import { useTimeoutFn } from '@vueuse/core'
 import { onBeforeUnmount, onMounted } from 'vue'
 import { readSeries } from '@/api/queries'
-import type { LiveFrame } from '@/api/schema'
+import { LiveChannel } from '@/live/channel'
+import type { LiveColumns } from '@/live/keeper'
 import { useLiveStore } from '@/live/store'
-import { LiveFeed } from '@/live/socket'
 import type { Span } from '@/time/span'
 import type { TimelineContext } from '@/timeline/context'
 import { liveMetrics } from '@/timeline/lanes'
@@ -51,15 +51,17 @@ function useBridge({ book, viewport }: TimelineContext, host: string, wanted: Re
 /** `isMeasured`: an agent is there that can take stacks; a recording that is played cannot. */
 export function useLiveFeed(context: TimelineContext, host: string, isMeasured: boolean, refetch: () => void): void {
   const live = useLiveStore()
+  const { book } = context
   const wanted = liveMetrics()
   const bridge = useBridge(context, host, wanted)
   let connected = false
+  let channel: LiveChannel | null = null
 
-  function take(frame: LiveFrame): void {
-    if (!connected) bridge(frame.time_ms)
+  function take(frame: LiveColumns): void {
+    if (!connected) bridge(frame.time)
     connected = true
-    context.book.append(frame, wanted)
-    context.viewport.follow(frame.time_ms)
+    book.append(frame)
+    context.viewport.follow(frame.time)
   }
 
   function reconnected(): void {
@@ -67,13 +69,17 @@ export function useLiveFeed(context: TimelineContext, host: string, isMeasured: 
     refetch()
   }
 
-  const feed = new LiveFeed(host, { frame: take, state: live.report, reconnected })
   onMounted(() => {
-    feed.open()
-    if (isMeasured) live.hear((seconds) => feed.send({ type: 'stacks', seconds }))
+    channel = new LiveChannel(host, wanted, {
+      frame: take, rings: (series) => book.receive(series), state: live.report, reconnected, asked: live.answered,
+    })
+    book.source = channel
+    const open = channel
+    if (isMeasured) live.hear((seconds) => open.send({ type: 'stacks', seconds }))
   })
   onBeforeUnmount(() => {
     live.hear(null)
-    feed.close()
+    book.source = null
+    channel?.close()
   })
 }
