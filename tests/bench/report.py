@@ -31,7 +31,7 @@ the bytes are those of the tables `chunk`, `metric_set` and `device_minute` with
 pages. Aim: at most 0.70 in SQLite and 1.0 in PostgreSQL.
 """
 PARTS = """Where the bytes go, a sample. Heads are the compressed lists of series and of what is missing, in front of
-the values. A tier's chunks are merged to an hour or a day where the data is that long, which these cases are not.
+the values. A tier's chunks are merged as they are once the day is over.
 """
 INGEST = """## Ingest
 
