@@ -100,6 +100,18 @@ def test_choices_narrow_the_samples() -> None:
     assert few.nodes.total[0] == pytest.approx(216)
 
 
+def test_the_order_of_time_joins_only_what_follows_itself() -> None:
+    flame = build_flame(window(), Choice(by="thread", order="time"))
+    assert sum(flame.nodes.own) == 400
+    names = [flame.frames[frame].function for frame in flame.nodes.frame]
+    assert names[2:] == ["main", *["decode", "step"] * (SECONDS // 2), "thread 101", "main"]
+    assert [flame.nodes.own[at] for at, name in enumerate(names) if name == "decode"] == [10.0] * (SECONDS // 2)
+    gaps = build_flame(window(), Choice(where="gaps", tids=(100,), order="time"))
+    assert [gaps.frames[frame].function for frame in gaps.nodes.frame] == ["main", "decode"]
+    both = build_flame(window(), Choice(where="gaps", against="outside", tids=(100,), order="time"))
+    assert (both.nodes.own[1:3], both.nodes.other_own[1:3]) == ([10.0, 0.0], [0.0, 10.0])
+
+
 def test_threads_and_processes_stand_at_the_root() -> None:
     flame = build_flame(window(), Choice(by="thread"))
     assert set(weights(flame)) == {

@@ -135,6 +135,10 @@ class FlameQuery(SpanQuery, kw_only=True):
         Literal["none", "process", "thread"], Meta(description="What stands at the root before the functions.")
     ] = "none"
     on_cpu: Annotated[bool, Meta(description="Leave out threads that waited.")] = False
+    order: Annotated[
+        Literal["merged", "time"],
+        Meta(description="merged: a function once below its caller; time: in the order of the samples (ten minutes)."),
+    ] = "merged"
     min_share: Annotated[
         float, Meta(ge=0, lt=1, description="Leave out nodes of this share of the whole or less (JSON only).")
     ] = 0.0005

@@ -14,6 +14,7 @@ from gapscope_backend.store.models import Host
 from gapscope_backend.store.reader import Selection
 
 MAX_SPAN_NS = 6 * 3600 * 1_000_000_000
+MAX_ORDERED_NS = 600 * 1_000_000_000
 _SELECTION = Selection(("gpu:*",), frozenset({*GRAPHICS_SOURCES, LAG_METRIC}))
 
 
@@ -21,6 +22,9 @@ async def flame_of(database: Database, host: Host, start_ns: int, end_ns: int, c
     """The flame graph of [start, end). Raises NotFoundError for a GPU that the span does not have."""
     if end_ns - start_ns > MAX_SPAN_NS:
         raise UnprocessableError("a flame graph spans at most six hours; choose a shorter from and to", "from")
+    if choice.order == "time" and end_ns - start_ns > MAX_ORDERED_NS:
+        text = "a flame graph in the order of time spans at most ten minutes; choose a shorter from and to"
+        raise UnprocessableError(text, "from")
     window = await load_window(database, host, start_ns, end_ns, _SELECTION)
     if choice.gpu is not None and all(gpu.index != choice.gpu for gpu in window.gpus):
         there = ", ".join(str(gpu.index) for gpu in window.gpus) or "none"

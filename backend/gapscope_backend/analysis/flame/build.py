@@ -29,7 +29,11 @@ def build_flame(window: Window, choice: Choice) -> Flame:
     weights = _weights(choice.where, idle[cell], gap[cell])
     others = _weights(choice.against, idle[cell], gap[cell]) if choice.against else None
     tree = _Tree(source, has_other=others is not None)
-    tree.add(inside, weights, others, choice.by, {process.pid: process.command for process in window.processes})
+    commands = {process.pid: process.command for process in window.processes}
+    if choice.order == "time":
+        tree.add_in_time(inside, weights, others, choice.by, commands)
+    else:
+        tree.add(inside, weights, others, choice.by, commands)
     nodes, frames = tree.columns(choice.min_share)
     return Flame(
         where=choice.where,
@@ -127,6 +131,40 @@ class _Tree:
                     self.own[node] += weight
                     self.other[node] += other
 
+    def add_in_time(
+        self, inside: Ints, weights: Floats, others: Floats | None, by: str, commands: dict[int, str]
+    ) -> None:
+        """Add samples one after the other; a frame is joined with that of the sample before, below the same root."""
+        source = self.source
+        other = np.zeros(inside.size) if others is None else others
+        pids, tids = source.pids[inside], source.tids[inside]
+        rooted = [key for key, names in ((tids, {"thread"}), (pids, {"thread", "process"})) if by in names]
+        order = np.lexsort([source.times[inside], *rooted])
+        numbers = [self._number(FlameFrame(f.function, f.file, f.line)) for f in source.frames]
+        path: list[tuple[int, int]] = []
+        for at in order[(weights[order] > 0) | (other[order] > 0)].tolist():
+            root = self._root(by, int(pids[at]), int(tids[at]), commands)
+            if path and path[0][0] != root:
+                path = []
+            path = path or [(root, -1)]
+            path = self._path(
+                path, [numbers[frame] for frame in reversed(source.stacks[int(source.stack[inside[at]])])]
+            )
+            node = path[-1][0]
+            if node >= 0:
+                self.own[node] += float(weights[at])
+                self.other[node] += float(other[at])
+
+    def _path(self, before: list[tuple[int, int]], frames: list[int]) -> list[tuple[int, int]]:
+        """Nodes with their frames from the root down: those of the path before as far as it is the same, then new ones."""
+        same = 0
+        while same < min(len(frames), len(before) - 1) and before[same + 1][1] == frames[same]:
+            same += 1
+        path = before[: same + 1]
+        for frame in frames[same:]:
+            path.append((self._new(path[-1][0], frame), frame))
+        return path
+
     def columns(self, min_share: float) -> tuple[FlameNodes, list[FlameFrame]]:
         """The tree in columns, small nodes left out, with the frames that it names."""
         total, other_total = self._summed(self.own), self._summed(self.other)
@@ -175,12 +213,14 @@ class _Tree:
 
     def _child(self, parent: int, frame: int) -> int:
         node = self._children.setdefault((parent, frame), len(self.frame))
-        if node == len(self.frame):
-            self.frame.append(frame)
-            self.parent.append(parent)
-            self.own.append(0.0)
-            self.other.append(0.0)
-        return node
+        return self._new(parent, frame) if node == len(self.frame) else node
+
+    def _new(self, parent: int, frame: int) -> int:
+        self.frame.append(frame)
+        self.parent.append(parent)
+        self.own.append(0.0)
+        self.other.append(0.0)
+        return len(self.frame) - 1
 
 
 def _combined(keys: list[Ints]) -> Ints:

@@ -49,6 +49,7 @@ async def get_flame(request: web.Request) -> web.Response:
         tids=tuple(asked.tid),
         by=asked.by,
         on_cpu=asked.on_cpu,
+        order=asked.order,
         min_share=asked.min_share if asked.format == "json" else 0.0,
     )
     host = await find_host(context.database, request.match_info["host"])
