@@ -78,7 +78,7 @@ def _operation(route: Route, of_type: dict[int, Any], components: dict[str, Any]
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
-    pattern = HOST_PATTERN.replace(r"\A", "^").replace(r"\Z", "$")
+    pattern = HOST_PATTERN.replace(r"\A", "^").replace(r"\Z", ":[0-9]+$" if name == "job" else "$")
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "pattern": pattern}}
 
 

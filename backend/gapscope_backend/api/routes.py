@@ -10,8 +10,21 @@ from gapscope_backend.analysis.flame import Flame
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api import queries, schema
 from gapscope_backend.api.annotation_routes import ANNOTATION_ROUTES
-from gapscope_backend.api.handlers import analysis, capacity, export, hosts, ingest, live, meta, pages, session, spans
+from gapscope_backend.api.handlers import (
+    analysis,
+    capacity,
+    export,
+    hosts,
+    ingest,
+    jobs,
+    live,
+    meta,
+    pages,
+    session,
+    spans,
+)
 from gapscope_backend.api.incident_routes import INCIDENT_ROUTES
+from gapscope_backend.api.job_schema import JobDetail, JobQuery
 from gapscope_backend.api.overview_routes import OVERVIEW_ROUTES
 from gapscope_backend.api.route import API, Access, Route
 from gapscope_backend.api.share_routes import SHARE_ROUTES, behind_links
@@ -178,6 +191,16 @@ _ROUTES: tuple[Route, ...] = (
         query=queries.CapacityQuery,
         answer=Capacity,
         problems=(400, 503),
+    ),
+    Route(
+        "GET",
+        f"{API}/jobs/{{job}}",
+        Access.READ,
+        jobs.get_job,
+        "A training job or service across its GPUs and hosts",
+        query=JobQuery,
+        answer=JobDetail,
+        problems=(400, 404, 422),
     ),
     *INCIDENT_ROUTES,
     *ANNOTATION_ROUTES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import String, cast, func, select
 
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.latest import Latest, decode_latest, points_of
@@ -14,6 +14,7 @@ from gapscope_backend.store.slices import slices
 
 _NAMES = 1000
 _IDS_AT_ONCE = 500
+_MOST_PROCESSES = 10_000
 
 
 async def list_hosts(database: Database) -> list[Host]:
@@ -54,6 +55,26 @@ async def list_entities(
     )
     async with database.read() as session:
         return list(await session.scalars(query.order_by(Entity.key)))
+
+
+async def entity_of(database: Database, host_id: int, key: str) -> Entity | None:
+    """The entity of that key."""
+    async with database.read() as session:
+        return await session.get(Entity, (host_id, key))
+
+
+async def processes_telling(database: Database, text: str, start_ns: int, end_ns: int) -> list[tuple[Host, Entity]]:
+    """Processes of all hosts with data in the span whose labels hold a text, by host and key."""
+    query = (
+        select(Host, Entity)
+        .join(Host, Host.id == Entity.host_id)
+        .where(Entity.kind == "process", Entity.last_seen_ns > start_ns, Entity.first_seen_ns < end_ns)
+        .where(cast(Entity.labels, String).contains(text, autoescape=True))
+        .order_by(Host.name, Entity.key)
+        .limit(_MOST_PROCESSES)
+    )
+    async with database.read() as session:
+        return [(host, entity) for host, entity in await session.execute(query)]
 
 
 async def list_events(database: Database, host_id: int, limit: int) -> list[Event]:

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.engine import SQLITE
-from gapscope_backend.store.models import Chunk, DeviceMinute, Host, Incident, IngestHot, Stack, StackChunk
+from gapscope_backend.store.models import Chunk, DeviceMinute, Host, Incident, IngestHot, SharePiece, Stack, StackChunk
 from gapscope_backend.store.retention import Retention, unpinned
 from gapscope_backend.store.tiers import RAW, SECOND_NS, TIERS
 
@@ -125,6 +125,7 @@ def _totals() -> list[tuple[str, Executable]]:
     sizes = (
         (HOT, IngestHot, func.length(IngestHot.payload)),
         (STACKS, Stack, func.length(Stack.frames)),
+        (INCIDENTS, SharePiece, func.length(SharePiece.data)),
         (INCIDENTS, Incident, func.length(Incident.verdict) + func.length(Incident.sentence)),
     )
     return [(kind, select(model.host_id, func.sum(size)).group_by(model.host_id)) for kind, model, size in sizes]
