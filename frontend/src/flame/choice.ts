@@ -9,11 +9,15 @@ export const FLAME_BYS: readonly FlameBy[] = ['none', 'process', 'thread']
 
 /** Boxes below this share are left out by the server; on a screen of 2000 pixels they are no pixel wide. */
 const MIN_SHARE = 0.0004
+/** In the order of time a single sample is a box, and a zoom shows it. */
+const MIN_TIME_SHARE = 0.00005
 
 export interface FlameChoice {
   mode: FlameMode
   by: FlameBy
   onCpu: boolean
+  /** Each sample where it was taken, thread by thread, instead of all of a function in one. */
+  inTime?: boolean
 }
 
 export function isFlameMode(text: unknown): text is FlameMode {
@@ -21,13 +25,15 @@ export function isFlameMode(text: unknown): text is FlameMode {
 }
 
 /** The query of a choice; a file to download leaves nothing out. */
-export function flameQuery({ mode, by, onCpu }: FlameChoice, whole = false): FlameQuery {
+export function flameQuery({ mode, by, onCpu, inTime }: FlameChoice, whole = false): FlameQuery {
   const where: FlameWhere = mode === 'difference' ? 'gaps' : mode
   return {
     where,
     ...(mode === 'difference' ? { against: 'outside' } : {}),
-    ...(by === 'none' ? {} : { by }),
+    // Threads run beside each other: mixed into one row they would tell no order.
+    ...(by === 'none' && !inTime ? {} : { by: by === 'none' ? 'thread' : by }),
     ...(onCpu ? { on_cpu: 'true' } : {}),
-    ...(whole ? {} : { min_share: MIN_SHARE }),
+    ...(inTime ? { order: 'time' } : {}),
+    ...(whole ? {} : { min_share: inTime ? MIN_TIME_SHARE : MIN_SHARE }),
   }
 }

@@ -3,7 +3,8 @@
 import type { FlameNode, FlameTree } from '@/flame/tree'
 import { pathOf, widthIn } from '@/flame/tree'
 
-export type FlameOrder = 'heavy' | 'name'
+/** `time` leaves nodes where they are: the server has put them in the order of the samples. */
+export type FlameOrder = 'heavy' | 'name' | 'time'
 
 export interface FlameBox {
   node: FlameNode
@@ -22,6 +23,7 @@ function ordered(tree: FlameTree, nodes: readonly FlameNode[], order: FlameOrder
     return first < second ? -1 : first > second ? 1 : a.frame.line - b.frame.line
   }
   const byWeight = (a: FlameNode, b: FlameNode): number => widthIn(tree, b) - widthIn(tree, a)
+  if (order === 'time') return [...nodes]
   return [...nodes].sort((a, b) => (order === 'heavy' ? byWeight(a, b) : 0) || byName(a, b))
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Flame } from '@/api/analysisSchema'
+import { flameQuery } from '@/flame/choice'
 import { differenceColour, packageColour, packageColours, packageOf } from '@/flame/colours'
 import { functionWeights } from '@/flame/functions'
 import { boxAt, layout, neighbourBox, rowsOf } from '@/flame/layout'
@@ -20,6 +21,16 @@ function answer(more: Partial<Flame> = {}): Flame {
 }
 
 const named = (name: string) => functionKey({ function: name, file: `app/${name}.py`, line: 0 })
+
+it('leaves what comes in the order of time where it is', () => {
+  const nodes = { frame: [0, 1, 2, 1], parent: [-1, 0, 0, 0], total: [100, 10, 60, 30], own: [0, 10, 60, 30], other_total: [], other_own: [] }
+  const tree = treeOf(answer({ nodes }))
+  const names = (order: 'time' | 'heavy') => layout(tree, tree.root, order, 0).filter((box) => box.row === 1).sort((a, b) => a.left - b.left).map((box) => box.node.total)
+  expect(names('time')).toEqual([10, 60, 30])
+  expect(names('heavy')).toEqual([60, 30, 10])
+  expect(flameQuery({ mode: 'gaps', by: 'none', onCpu: false, inTime: true })).toMatchObject({ order: 'time', by: 'thread', where: 'gaps' })
+  expect(flameQuery({ mode: 'gaps', by: 'none', onCpu: false })).not.toHaveProperty('order')
+})
 
 describe('a tree', () => {
   it('turned upside down keeps what ends where', () => {

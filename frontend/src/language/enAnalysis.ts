@@ -60,6 +60,7 @@ export const EN_ANALYSIS = {
     onCpu: 'On CPU only',
     onCpuHelp: 'Without threads that waited',
     order: 'Order',
+    inTime: 'in time',
     heavy: 'heaviest first',
     byName: 'by name',
     invert: 'Inverted',

@@ -31,6 +31,7 @@ export const ZH_ANALYSIS: typeof EN_ANALYSIS = {
     onCpu: '仅在 CPU 上',
     onCpuHelp: '不计等待中的线程',
     order: '排序',
+    inTime: '按时间',
     heavy: '最重的在前',
     byName: '按名称',
     invert: '倒置',

@@ -156,7 +156,7 @@ class _Tree:
                 self.other[node] += float(other[at])
 
     def _path(self, before: list[tuple[int, int]], frames: list[int]) -> list[tuple[int, int]]:
-        """Nodes with their frames from the root down: those of the path before as far as it is the same, then new ones."""
+        """Nodes with their frames from the root down: those of the path before while it is the same, then new ones."""
         same = 0
         while same < min(len(frames), len(before) - 1) and before[same + 1][1] == frames[same]:
             same += 1

@@ -18,8 +18,8 @@ class Choice:
     ``against`` makes a difference: each node has its weight on both sides. ``gpu`` is an index, None for all GPUs: then
     a cell is a gap where any of them has one, and idle by their mean. ``spans`` narrow the window, () for all of it.
     ``by`` puts processes, or processes and threads, at the root. ``on_cpu`` leaves out threads that waited.
-    ``order``: ``merged`` has a function once below its caller; ``time`` keeps the samples of each root in their order and
-    joins a function only with itself in the sample before, so that children stand in the order of time.
+    ``order``: ``merged`` has a function once below its caller; ``time`` keeps the samples of each root in their order
+    and joins a function only with itself in the sample before, so that children stand in the order of time.
     ``min_share``: nodes of this share of the whole or less are left out; the totals above them still count them.
     """
 
