@@ -1,6 +1,7 @@
 import '@fontsource-variable/inter/wght.css'
 import '@/styles/tokens.css'
 import '@/styles/base.css'
+import '@/styles/global.css'
 import { QueryClient, VueQueryPlugin } from '@tanstack/vue-query'
 import { createPinia } from 'pinia'
 import { createApp } from 'vue'

@@ -60,6 +60,12 @@ export async function postJson<T>(path: string, body: unknown): Promise<T> {
   return (await response.json()) as T
 }
 
+/** POST that is answered by nothing. */
+export async function postEmpty(path: string): Promise<void> {
+  const response = await send(path, { method: 'POST' })
+  if (!response.ok) throw new ApiError(response.status, await problemOf(response))
+}
+
 export async function deleteJson(path: string): Promise<void> {
   const response = await send(path, { method: 'DELETE' })
   if (!response.ok) throw new ApiError(response.status, await problemOf(response))

@@ -3,7 +3,7 @@
 import type { Ink } from '@/canvas/ink'
 import { dots, hatch } from '@/canvas/patterns'
 
-const IDLE_BELOW = 0.1
+export const IDLE_BELOW = 0.1
 
 export interface CellStyle {
   ink: Ink

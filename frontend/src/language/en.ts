@@ -2,6 +2,7 @@
 
 import type { HostState, RowClass } from '@/api/schema'
 import { EN_ANALYSIS } from '@/language/enAnalysis'
+import { EN_GLOBAL } from '@/language/enGlobal'
 import { EN_PAGES } from '@/language/enPages'
 import { EN_TIMELINE } from '@/language/enTimeline'
 import type { PillState } from '@/live/store'
@@ -53,6 +54,7 @@ const pillHelp: Record<PillState, string> = {
 export const EN = {
   ...EN_ANALYSIS,
   ...EN_PAGES,
+  ...EN_GLOBAL,
   ...EN_TIMELINE,
   units: {
     percent: (value: string) => `${value} %`,
@@ -111,7 +113,6 @@ export const EN = {
   help: {
     title: 'Help',
     close: 'Close',
-    keys: 'Keys on a timeline',
     words: 'Where a GPU-second can go',
     lanes: 'In the lanes',
     gap: 'gap',
@@ -124,8 +125,6 @@ export const EN = {
     out: 'One step out (also t z, or a double click)',
     fit: 'Everything that is stored',
     live: 'Live, or pause',
-    hosts: 'All hosts',
-    filter: 'Filter hosts; search in a flame graph',
     pin: 'Pin the lane under the pointer, or let it go',
     invert: 'Turn the flame graph upside down',
     this: 'This help',
@@ -149,7 +148,6 @@ export const EN = {
   },
   fleet: {
     count: (hosts: number, gpus: number) => `${plural(hosts, 'host', 'hosts')}, ${plural(gpus, 'GPU', 'GPUs')}`,
-    lost: 'lost in the last minute; hosts that lose most come first',
     filter: 'Filter by name, GPU, state or verdict',
     filterHosts: 'Filter hosts',
     shortcut: 'Shortcut: /',
@@ -177,10 +175,8 @@ export const EN = {
     powerAllHelp: 'Power draw of all',
     gpuMinute: (index: number, now: string) => `GPU ${index}: graphics active over the last minute, now ${now}`,
     allMinute: (name: string, now: string) => `${name}: graphics active of each over the last minute, now ${now} on average`,
-    gridHint: 'A cell is a GPU, the mean of its last minute; hosts that lose most come first.',
     gridHost: (host: string, active: string, lost: string) => `${host}: active ${active}; ${lost} lost`,
     grid: 'All GPUs',
-    gridLabel: 'A cell for each GPU; the list below tells the same',
   },
   verdict: {
     region: 'Verdict for the visible span',

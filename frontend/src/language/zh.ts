@@ -2,12 +2,14 @@
 
 import type { Words } from '@/language/en'
 import { ZH_ANALYSIS } from '@/language/zhAnalysis'
+import { ZH_GLOBAL } from '@/language/zhGlobal'
 import { ZH_PAGES } from '@/language/zhPages'
 import { ZH_TIMELINE } from '@/language/zhTimeline'
 
 export const ZH: Words = {
   ...ZH_ANALYSIS,
   ...ZH_PAGES,
+  ...ZH_GLOBAL,
   ...ZH_TIMELINE,
   units: {
     percent: (value) => `${value}%`,
@@ -96,7 +98,6 @@ export const ZH: Words = {
   help: {
     title: '帮助',
     close: '关闭',
-    keys: '时间线快捷键',
     words: 'GPU 秒的去向',
     lanes: '泳道中的标记',
     gap: '空闲间隙',
@@ -109,8 +110,6 @@ export const ZH: Words = {
     out: '退回一步（也可用 t z，或双击）',
     fit: '显示全部已存储的数据',
     live: '实时或暂停',
-    hosts: '全部主机',
-    filter: '筛选主机；在火焰图中搜索',
     pin: '固定指针所在的泳道，或取消固定',
     invert: '倒置火焰图',
     this: '本帮助',
@@ -134,7 +133,6 @@ export const ZH: Words = {
   },
   fleet: {
     count: (hosts, gpus) => `${hosts} 台主机，${gpus} 块 GPU`,
-    lost: '为最近一分钟的损失；损失最多的主机排在最前',
     filter: '按名称、GPU、状态或结论筛选',
     filterHosts: '筛选主机',
     shortcut: '快捷键：/',
@@ -161,10 +159,8 @@ export const ZH: Words = {
     powerAllHelp: '全部 GPU 的功率',
     gpuMinute: (index, now) => `GPU ${index}：最近一分钟的引擎活跃率，当前 ${now}`,
     allMinute: (name, now) => `${name}：各 GPU 最近一分钟的引擎活跃率，当前平均 ${now}`,
-    gridHint: '每格是一块 GPU 最近一分钟的均值；损失最多的主机排在最前。',
     gridHost: (host, active, lost) => `${host}：活跃 ${active}；损失 ${lost}`,
     grid: '全部 GPU',
-    gridLabel: '每块 GPU 一格；下方列表内容相同',
   },
   verdict: {
     region: '可见时间段的结论',

@@ -36,9 +36,17 @@ export const usePreferences = defineStore('preferences', () => {
     zone.value = zone.value === 'utc' ? 'local' : 'utc'
   }
 
-  function chooseLanguage(chosen: Language): void {
+  function chooseTheme(chosen: Theme | 'system'): void {
+    chosenTheme.value = chosen
+  }
+
+  function chooseZone(chosen: Zone): void {
+    zone.value = chosen
+  }
+
+  function chooseLanguage(chosen: Language | 'system'): void {
     chosenLanguage.value = chosen
   }
 
-  return { theme, zone, toggleTheme, toggleZone, chooseLanguage }
+  return { theme, chosenTheme, zone, chosenLanguage, toggleTheme, toggleZone, chooseTheme, chooseZone, chooseLanguage }
 })
