@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from collections.abc import Iterable
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ from gapscope_backend.api.schema import (
     RibbonFunction,
     SeriesData,
 )
+from gapscope_backend.services.buckets import Floats
 from gapscope_backend.services.fleet import Board, HostGlance
 from gapscope_backend.services.gaps import ACTIVE_METRIC
 from gapscope_backend.services.hosts import host_state, number_label, whole_label
@@ -72,23 +74,34 @@ def json_bytes(body: bytes, status: int = 200) -> web.Response:
     return response
 
 
-def series_data(result: SeriesResult) -> SeriesData:
-    """One series of an answer. Raw samples share one list for mean, min and max."""
-    mean = result.mean.tolist()
-    same = result.minimum is result.mean
-    return SeriesData(
-        entity=result.entity,
-        metric=result.metric,
-        unit=BY_NAME[result.metric].unit,
-        time_ms=result.time_ms.tolist(),
-        mean=mean,
-        min=mean if same else result.minimum.tolist(),
-        max=mean if same else result.maximum.tolist(),
-        idle_share=None if result.idle_share is None else result.idle_share.tolist(),
-        missing=[
-            MissingSpan(milliseconds(span.start_ns), milliseconds(span.end_ns), span.reason) for span in result.missing
-        ],
-    )
+def series_data(results: Iterable[SeriesResult]) -> list[SeriesData]:
+    """The series of an answer. Arrays that are alike, as times of series that share them are, are written once."""
+    written: dict[bytes, list[float]] = {}
+
+    def write(values: Floats) -> list[float]:
+        key = values.tobytes()
+        if key not in written:
+            # The encoder puts raw JSON in as it is.
+            written[key] = cast("list[float]", msgspec.Raw(msgspec.json.encode(values.tolist())))
+        return written[key]
+
+    return [
+        SeriesData(
+            entity=result.entity,
+            metric=result.metric,
+            unit=BY_NAME[result.metric].unit,
+            time_ms=write(result.time_ms),
+            mean=write(result.mean),
+            min=write(result.minimum),
+            max=write(result.maximum),
+            idle_share=None if result.idle_share is None else write(result.idle_share),
+            missing=[
+                MissingSpan(milliseconds(span.start_ns), milliseconds(span.end_ns), span.reason)
+                for span in result.missing
+            ],
+        )
+        for result in results
+    ]
 
 
 def device_info(entity: Entity, position: int) -> DeviceInfo:

@@ -83,6 +83,6 @@ def _encode_series(host: Host, query: SeriesQuery, found: SeriesSet) -> bytes:
         end=iso(query.end_ns),
         raw=found.bucket_ns is None,
         bucket_ms=None if found.bucket_ns is None else milliseconds(found.bucket_ns),
-        series=[series_data(result) for result in found.series],
+        series=series_data(found.series),
     )
     return msgspec.json.encode(answer)
