@@ -25,4 +25,21 @@ export const EN_TIMELINE = {
       other: 'the server refused without a reason that this page knows.',
     },
   },
+  laneStates: {
+    missing: (reasons: string) => `Not measured here: ${reasons}.`,
+    partial: (share: string, reasons: string) => (reasons ? `${share} missing: ${reasons}` : `${share} missing`),
+    stale: (time: string) => `no data since ${time}`,
+    reasons: {
+      first_reading: 'a rate needs two readings',
+      not_received: 'nothing was received',
+      not_read: 'not read at this moment',
+      not_reported: 'not reported by the system',
+      no_number: 'the driver gave no number',
+      implausible: 'the value was implausible',
+      counter_reset: 'the counter began anew',
+      too_soon: 'read too soon after the last time',
+      no_sample: 'the driver had no sample',
+      not_supported: 'not supported here',
+    },
+  },
 }

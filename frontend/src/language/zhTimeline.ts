@@ -27,4 +27,21 @@ export const ZH_TIMELINE: typeof EN_TIMELINE = {
       other: '服务器拒绝了，原因未知。',
     },
   },
+  laneStates: {
+    missing: (reasons) => `此处未测得：${reasons}。`,
+    partial: (share, reasons) => (reasons ? `缺失 ${share}：${reasons}` : `缺失 ${share}`),
+    stale: (time) => `${time} 之后没有数据`,
+    reasons: {
+      first_reading: '速率需要两次读数',
+      not_received: '没有收到数据',
+      not_read: '此刻未读取',
+      not_reported: '系统未提供',
+      no_number: '驱动未给出数值',
+      implausible: '数值不合理',
+      counter_reset: '计数器已重新开始',
+      too_soon: '距上次读取太近',
+      no_sample: '驱动没有样本',
+      not_supported: '此处不支持',
+    },
+  },
 }

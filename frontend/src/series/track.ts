@@ -135,6 +135,16 @@ export function valueAt(track: Track, at: number): number | null {
   return track.mean[index] ?? null
 }
 
+/** Whether there is any value in a span. */
+export function hasValues(track: Track, span: Span): boolean {
+  for (let i = Math.max(0, indexAt(track.time, span.from)); i < track.time.length; i += 1) {
+    const time = track.time[i] as number
+    if (time >= span.to) break
+    if ((track.mean[i] ?? null) !== null && time + track.stepMs > span.from) return true
+  }
+  return false
+}
+
 /** Mean over a span, each sample weighing the same, a bucket by the part of it in the span; null without samples. */
 export function meanOver(track: Track, span: Span): number | null {
   let sum = 0

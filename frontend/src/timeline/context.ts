@@ -24,6 +24,8 @@ export interface TimelineContext {
   selection: Selection
   /** Notes whose lines go through all lanes. */
   marks: Ref<readonly Mark[]>
+  /** The host sends nothing any more. */
+  isStale: Ref<boolean>
   /** Width of every plot in CSS pixels. */
   plotWidth: Ref<number>
   /** Changes seldom enough to be read; drawing watches the book and the viewport themselves. */
@@ -33,7 +35,7 @@ export interface TimelineContext {
 export function timelineContext(viewport: Viewport, selection: Selection): TimelineContext {
   const book = new SeriesBook()
   const now = computed(() => ({ version: book.version.value, span: viewport.span.value }))
-  return { book, viewport, selection, marks: shallowRef([]), plotWidth: ref(0), labels: refThrottled(now, LABEL_MS, true, true) }
+  return { book, viewport, selection, marks: shallowRef([]), isStale: ref(false), plotWidth: ref(0), labels: refThrottled(now, LABEL_MS, true, true) }
 }
 
 export const timelineKey: InjectionKey<TimelineContext> = Symbol('timeline')
