@@ -42,4 +42,9 @@ export const EN_TIMELINE = {
       not_supported: 'not supported here',
     },
   },
+  exports: {
+    csvHelp: 'All samples of the visible or selected span as CSV',
+    incident: 'Incident file',
+    incidentHelp: (sentence: string) => `The open incident as one file that opens anywhere: ${sentence}`,
+  },
 }

@@ -44,4 +44,9 @@ export const ZH_TIMELINE: typeof EN_TIMELINE = {
       not_supported: '此处不支持',
     },
   },
+  exports: {
+    csvHelp: '可见或所选时间段的全部样本，CSV 格式',
+    incident: '事件文件',
+    incidentHelp: (sentence) => `未关闭的事件，导出为可在任何地方打开的单个文件：${sentence}`,
+  },
 }
