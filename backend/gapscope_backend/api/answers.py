@@ -37,6 +37,7 @@ from gapscope_backend.store.latest import Point
 from gapscope_backend.store.models import Entity, Event
 
 _COMPRESS_FROM_BYTES = 1024
+_devices: WeakKeyDictionary[Entity, DeviceInfo] = WeakKeyDictionary()
 _written: WeakKeyDictionary[Board, msgspec.Raw] = WeakKeyDictionary()
 
 
@@ -76,13 +77,13 @@ def json_bytes(body: bytes, status: int = 200) -> web.Response:
 
 def series_data(results: Iterable[SeriesResult]) -> list[SeriesData]:
     """The series of an answer. Arrays that are alike, as times of series that share them are, are written once."""
-    written: dict[bytes, list[float]] = {}
+    written: dict[bytes, list[float | None]] = {}
 
-    def write(values: Floats) -> list[float]:
+    def write(values: Floats) -> list[Any]:
         key = values.tobytes()
         if key not in written:
             # The encoder puts raw JSON in as it is.
-            written[key] = cast("list[float]", msgspec.Raw(msgspec.json.encode(values.tolist())))
+            written[key] = cast("list[float | None]", msgspec.Raw(msgspec.json.encode(values.tolist())))
         return written[key]
 
     return [
@@ -182,7 +183,9 @@ def _fleet_gpus(board: Board) -> list[FleetGpu]:
 
 def _fleet_gpu(board: Board, entity: Entity, position: int) -> FleetGpu:
     points = board.latest.get(entity.key, {})
-    device = device_info(entity, position)
+    device = _devices.get(entity)
+    if device is None:
+        device = _devices[entity] = device_info(entity, position)
     used = _value(points, "gpu_memory_used_bytes")
     active: list[float | None] = []
     if board.minute:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from gapscope_backend.services.gaps import ACTIVE_METRIC
 from gapscope_backend.services.hosts import gpu_order
 from gapscope_backend.services.last_minute import MINUTE_NS, LastMinute
 from gapscope_backend.services.minutes import Minutes
@@ -20,6 +21,10 @@ from gapscope_backend.store.incidents import count_open
 from gapscope_backend.store.latest import Latest
 from gapscope_backend.store.models import Entity, Host
 
+SHOWN = frozenset(
+    {"cpu_busy_cores", "gpu_memory_used_bytes", "gpu_power_watts", "gpu_utilization_ratio", ACTIVE_METRIC}
+)
+"""Metrics whose newest values a board holds."""
 FIRST_WAIT_SECONDS = 5.0
 JUDGED_HERE = 16
 """Hosts whose last minute is judged on request where the watch has not come to them yet; more would take too long."""
@@ -29,7 +34,7 @@ FACTS_NS = 60_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """What a host shows; a new object whenever that changed. ``latest`` holds the host's and its GPUs' values."""
+    """What a host shows; a new object whenever that changed. ``latest`` holds what is ``SHOWN``."""
 
     gpus: list[Entity]
     logical_cpus: int | None
@@ -96,7 +101,7 @@ class Fleet:
         times = await latest_times(self.database)
         keys = {host.id: (times.get(host.id), self._facts[host.id].read_ns, self._made_ns(host.id)) for host in hosts}
         changed = [host_id for host_id, key in keys.items() if self._boards.get(host_id, (None,))[0] != key]
-        latest = await latest_of(self.database, changed, ("gpu:", "host"))
+        latest = await latest_of(self.database, changed, ("gpu:", "host"), SHOWN)
         for host_id in changed:
             facts = self._facts[host_id]
             board = Board(facts.gpus, facts.logical_cpus, latest.get(host_id, {}), self.minutes.get(host_id))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from sqlalchemy import String, cast, func, select
 
@@ -127,13 +127,15 @@ async def latest_times(database: Database) -> dict[int, int]:
         return {row[0]: row[1] for row in rows}
 
 
-async def latest_of(database: Database, host_ids: Sequence[int], kinds: tuple[str, ...]) -> dict[int, Latest]:
-    """The newest values of entities whose keys begin with one of ``kinds``, by host."""
+async def latest_of(
+    database: Database, host_ids: Sequence[int], kinds: tuple[str, ...], metrics: Set[str] | None = None
+) -> dict[int, Latest]:
+    """The newest values of entities whose keys begin with one of ``kinds``, by host; of some metrics or of all."""
     found: dict[int, Latest] = {}
     async with database.read() as session:
         for some in slices(host_ids, _IDS_AT_ONCE):
             query = select(HostLatest.host_id, HostLatest.latest).where(HostLatest.host_id.in_(some))
             for host_id, latest in await session.execute(query):
                 groups = [group for group in decode_latest(latest) if group.entities[0].startswith(kinds)]
-                found[host_id] = points_of(groups)
+                found[host_id] = points_of(groups, metrics)
     return found

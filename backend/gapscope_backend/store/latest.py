@@ -7,7 +7,7 @@ batch in costs the same for ten series and for ten thousand. Who asks gets entit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import cache
 
 import msgspec
@@ -62,17 +62,18 @@ def merge_latest(old: Iterable[LatestGroup], new: Iterable[LatestGroup]) -> list
     return [group for group in merged.values() if newest - group.t <= _age_limit_ns(group.metrics)]
 
 
-def points_of(groups: Iterable[LatestGroup]) -> Latest:
-    """The newest values by entity and metric."""
+def points_of(groups: Iterable[LatestGroup], metrics: Set[str] | None = None) -> Latest:
+    """The newest values by entity and metric, of some metrics or of all."""
     out: Latest = {}
     for group in sorted(groups, key=lambda group: group.t):
-        at = 0
-        for entity in group.entities:
-            points = out.setdefault(entity, {})
-            for metric in group.metrics:
-                value = group.values[at]
+        wanted = [(at, metric) for at, metric in enumerate(group.metrics) if metrics is None or metric in metrics]
+        if not wanted:
+            continue
+        for number, entity in enumerate(group.entities):
+            points, first = out.setdefault(entity, {}), number * len(group.metrics)
+            for at, metric in wanted:
+                value = group.values[first + at]
                 points[metric] = (group.t, None if value is None else round(value, decimals_of(metric)))
-                at += 1
     return out
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from aiohttp import web
 
 from gapscope_backend.api.answers import (
@@ -32,7 +34,8 @@ async def get_hosts(request: web.Request) -> web.Response:
     language = language_of(request)
     glances = await context.fleet.glance()
     now_ns = context.clock()
-    return await large_spoken_answer(request, [host_summary(glance, now_ns) for glance in glances], language)
+    summaries = await asyncio.to_thread(lambda: [host_summary(glance, now_ns) for glance in glances])
+    return await large_spoken_answer(request, summaries, language)
 
 
 async def get_host(request: web.Request) -> web.Response:
