@@ -82,6 +82,16 @@ async def test_what_is_not_there_is_null_and_never_zero(backend: Backend) -> Non
     assert (await get(backend, f"/fleet?at={(START - MINUTE) / 1e6:.0f}"))["hosts"] == []
 
 
+async def test_a_host_that_began_in_the_minute_was_idle_for_its_part_only(backend: Backend) -> None:
+    begins = START + 40 * SECOND
+    series = group("gpu:GPU-1", begins, TICK, gpu_graphics_active_ratio=np.full(200, 0.01))
+    entity = Entity("gpu:GPU-1", "gpu", {"index": "0"})
+    await backend.store(BatchMaker().make(begins, START + MINUTE, [series], entities=[entity]))
+    await summed_up(backend)
+    (host,) = (await get(backend, f"/fleet?at={START / 1e6:.0f}"))["hosts"]
+    assert host["idle_gpu_seconds"] == pytest.approx(20, abs=0.2)
+
+
 async def test_gpus_that_were_silent_for_a_day_are_left_out(backend: Backend) -> None:
     await backend.store(minute("node-1", -26 * 60, 0.9, 0.5), minute("node-1", 0, 0.7))
     await summed_up(backend)

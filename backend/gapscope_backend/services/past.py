@@ -30,11 +30,25 @@ class PastHost:
     incidents: list[Incident]
     waiting: bool
 
+    minute_ns: int
+
     @property
     def idle_gpu_seconds(self) -> float | None:
-        """GPU-seconds of the minute below 10 % activity, of the GPUs that were measured; None where none was."""
-        idle = [row.idle_ratio for _, row in self.gpus if row is not None and row.idle_ratio is not None]
-        return sum(idle) * MINUTE_NS / 1e9 if idle else None
+        """GPU-seconds below 10 % activity, of the GPUs that were measured; None where none was.
+
+        A GPU counts from its first to its last data: of the minute in which a host began, only what it was there for.
+        """
+        idle = [
+            row.idle_ratio * _overlap_seconds(gpu, self.minute_ns)
+            for gpu, row in self.gpus
+            if row is not None and row.idle_ratio is not None
+        ]
+        return sum(idle) if idle else None
+
+
+def _overlap_seconds(gpu: Entity, minute_ns: int) -> float:
+    start_ns, end_ns = max(minute_ns, gpu.first_seen_ns), min(minute_ns + MINUTE_NS, gpu.last_seen_ns)
+    return max(0, end_ns - start_ns) / 1e9
 
 
 @dataclass(frozen=True)
@@ -61,5 +75,5 @@ async def fleet_at(database: Database, at_ns: int | None) -> PastFleet | None:
     for host in hosts:
         measured = rows.get(host.id, {})
         known = [(gpu, measured.get(gpu.key)) for gpu in sorted(gpus.get(host.id, []), key=gpu_order)]
-        told.append(PastHost(host, known, incidents.get(host.id, []), host.id in waiting))
+        told.append(PastHost(host, known, incidents.get(host.id, []), host.id in waiting, minute_ns))
     return PastFleet(minute_ns, told)

@@ -4,7 +4,8 @@ import type { CellStyle } from '@/fleet/cells'
 import { IDLE_BELOW } from '@/fleet/cells'
 import type { CellPlace, CellSize, Grid } from '@/fleet/grid'
 
-const QUIET_ALPHA = 0.45
+const QUIET_ALPHA = 0.6
+const FRAMED_FROM = 14
 const FONT = '11px "Inter Variable", sans-serif'
 
 /** Busy cells are filled; idle ones outlined with a bar, unknown ones empty with a dot: never told by hue alone. */
@@ -13,7 +14,7 @@ function paintCell(context: CanvasRenderingContext2D, value: number | null, left
   if (value === null) {
     context.fillStyle = ink('missing')
     context.fillRect(left + Math.floor(width / 2) - 1, top + size.height / 2 - 1, 2, 2)
-    if (size.width < 14) return
+    if (size.width < FRAMED_FROM) return
     context.strokeStyle = ink('missing')
     context.setLineDash([1, 2])
     context.strokeRect(left + 0.5, top + 0.5, width - 1, size.height - 1)
@@ -23,12 +24,21 @@ function paintCell(context: CanvasRenderingContext2D, value: number | null, left
   if (value >= IDLE_BELOW) {
     context.fillStyle = colours[Math.min(255, Math.round(value * 255))] as string
     context.fillRect(left, top, width, size.height)
+    paintFrame(context, left, top, size, ink)
     return
   }
   context.fillStyle = ink('idle-fill')
   context.fillRect(left, top, width, size.height)
+  paintFrame(context, left, top, size, ink)
   context.fillStyle = ink('idle')
   context.fillRect(left, top, width, 2)
+}
+
+/** Where cells are large, pale ones need an edge. */
+function paintFrame(context: CanvasRenderingContext2D, left: number, top: number, size: CellSize, ink: CellStyle['ink']): void {
+  if (size.width < FRAMED_FROM) return
+  context.strokeStyle = ink('line-strong')
+  context.strokeRect(left + 0.5, top + 0.5, size.width - 2, size.height - 1)
 }
 
 /** A name cut to a width. */

@@ -8,14 +8,13 @@ const end = bounds.to + MINUTE_MS
 
 describe('the span', () => {
   it('ends with the newest minute and is as long as the range', () => {
-    expect(scrubSpan(bounds, '1h', null)).toEqual({ from: end - HOUR, to: end })
-    expect(scrubSpan(bounds, '24h', end - 2 * HOUR)).toEqual({ from: end - 24 * HOUR, to: end })
+    expect(scrubSpan(bounds, '1h', null)).toEqual({ from: end - HOUR, to: end + 0.02 * HOUR })
+    expect(scrubSpan(bounds, '24h', end - 2 * HOUR).from).toBe(end - 24 * HOUR)
   })
 
   it('does not go far beyond what is stored', () => {
-    const { from, to } = scrubSpan(bounds, '7d', null)
-    expect(to - from).toBeCloseTo((48 * HOUR + MINUTE_MS) * 1.1)
-    expect(scrubSpan({ from: START, to: START }, '24h', null)).toEqual({ from: START + MINUTE_MS - 10 * MINUTE_MS, to: START + MINUTE_MS })
+    expect(end - scrubSpan(bounds, '7d', null).from).toBeCloseTo((48 * HOUR + MINUTE_MS) * 1.1)
+    expect(scrubSpan({ from: START, to: START }, '24h', null).from).toBe(START - 9 * MINUTE_MS)
   })
 
   it('lies around a moment that it would leave out', () => {
@@ -25,25 +24,28 @@ describe('the span', () => {
 })
 
 describe('moving', () => {
-  const span = { from: end - HOUR, to: end }
+  const span = { from: end - HOUR, to: end + 2 * MINUTE_MS }
+  const at = (position: number): number | null => momentAt(span, bounds.to, position)
+  const key = (from: number | null, name: string): number | null | undefined => scrubbed(span, bounds.to, from, name)
 
-  it('by the pointer falls on minutes; the end is now', () => {
-    expect(momentAt(span, 0.5)).toBe(end - 30 * MINUTE_MS)
-    expect(momentAt(span, 0.501)).toBe(end - 30 * MINUTE_MS)
-    expect(momentAt(span, -1)).toBe(span.from)
-    expect(momentAt(span, 1)).toBeNull()
+  it('by the pointer falls on minutes; after the newest it is now', () => {
+    expect(at(0.5)).toBe(end - 29 * MINUTE_MS)
+    expect(at(0.501)).toBe(end - 29 * MINUTE_MS)
+    expect(at(-1)).toBe(span.from)
+    expect(at(0.96)).toBe(bounds.to)
+    expect(at(0.98)).toBeNull()
   })
 
   it('by keys', () => {
-    expect(scrubbed(span, null, 'ArrowLeft')).toBe(bounds.to)
-    expect(scrubbed(span, bounds.to, 'ArrowRight')).toBeNull()
-    expect(scrubbed(span, bounds.to, 'ArrowLeft')).toBe(bounds.to - MINUTE_MS)
-    expect(scrubbed(span, bounds.to, 'PageDown')).toBe(bounds.to - 3 * MINUTE_MS)
-    expect(scrubbed(span, span.from, 'ArrowLeft')).toBe(span.from)
-    expect(scrubbed(span, null, 'Home')).toBe(span.from)
-    expect(scrubbed(span, span.from, 'End')).toBeNull()
-    expect(scrubbed(span, null, 'x')).toBeUndefined()
-    expect(scrubbed(span, null, 'ArrowRight')).toBeNull()
+    expect(key(null, 'ArrowLeft')).toBe(bounds.to)
+    expect(key(bounds.to, 'ArrowRight')).toBeNull()
+    expect(key(bounds.to, 'ArrowLeft')).toBe(bounds.to - MINUTE_MS)
+    expect(key(bounds.to, 'PageDown')).toBe(bounds.to - 3 * MINUTE_MS)
+    expect(key(span.from, 'ArrowLeft')).toBe(span.from)
+    expect(key(null, 'Home')).toBe(span.from)
+    expect(key(span.from, 'End')).toBeNull()
+    expect(key(null, 'x')).toBeUndefined()
+    expect(key(null, 'ArrowRight')).toBeNull()
   })
 
   it('to the incident before and after', () => {

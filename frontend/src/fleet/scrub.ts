@@ -24,36 +24,39 @@ export function parseMoment(text: unknown): number | null {
   return typeof text === 'string' && /^\d{1,16}$/.test(text) ? minuteOf(Number(text)) : null
 }
 
+/** The part of the scrubber after the newest minute: it stands for now. */
+const NOW_SHARE = 0.02
+
 /**
- * What the scrubber spans: up to the end of the newest minute, as far back as the range says but not beyond what is
- * stored by more than a tenth; where that leaves out the moment that is shown, around it.
+ * What the scrubber spans: up to the end of the newest minute and a little room for now, as far back as the range says
+ * but not beyond what is stored by more than a tenth; where that leaves out the moment that is shown, around it.
  */
 export function scrubSpan(bounds: Span, range: Range, at: number | null): Span {
-  const to = bounds.to + MINUTE_MS
-  const stored = to - bounds.from
+  const end = bounds.to + MINUTE_MS
+  const stored = end - bounds.from
   const width = Math.max(10 * MINUTE_MS, Math.min(RANGES[range] ?? stored, stored * 1.1))
-  if (at !== null && (at < to - width || at > to)) return { from: at - width / 2, to: at + width / 2 }
-  return { from: to - width, to }
+  if (at !== null && (at < end - width || at > end)) return { from: at - width / 2, to: at + width / 2 }
+  return { from: end - width, to: end + width * NOW_SHARE }
 }
 
-/** The minute under a position 0..1 of the span; null at its very end, which is now. */
-export function momentAt(span: Span, position: number): number | null {
-  if (position >= 1) return null
+/** The minute under a position 0..1 of the span; null after the newest one: that is now. */
+export function momentAt(span: Span, newest: number, position: number): number | null {
   const time = span.from + Math.max(0, position) * widthOf(span)
+  if (time >= newest + MINUTE_MS) return null
   return Math.max(minuteOf(time), Math.ceil(span.from / MINUTE_MS) * MINUTE_MS)
 }
 
 /** Where a key leads; null is now, undefined: it is no key of the scrubber. */
-export function scrubbed(span: Span, at: number | null, key: string): number | null | undefined {
+export function scrubbed(span: Span, newest: number, at: number | null, key: string): number | null | undefined {
   const page = Math.max(MINUTE_MS, minuteOf(widthOf(span) / 20))
   const by = { ArrowLeft: -MINUTE_MS, ArrowDown: -MINUTE_MS, ArrowRight: MINUTE_MS, ArrowUp: MINUTE_MS, PageDown: -page, PageUp: page }[key]
   if (key === 'End') return null
   const first = Math.ceil(span.from / MINUTE_MS) * MINUTE_MS
   if (key === 'Home') return first
   if (by === undefined) return undefined
-  if (at === null) return by < 0 ? minuteOf(span.to) + by : null
+  if (at === null) return by < 0 ? newest + by + MINUTE_MS : null
   const target = Math.max(first, at + by)
-  return target >= span.to ? null : target
+  return target > newest ? null : target
 }
 
 /** Start of the incident before or after a moment (now: the newest); null where there is none. */
