@@ -36,7 +36,8 @@ from gapscope_backend.store.hot import CheckedBatch, digest_of, pack, store_batc
 from gapscope_backend.store.latest import collect_latest
 
 MAX_FUTURE_NS = 60_000_000_000
-CHECKS_AT_ONCE = 2
+CHECKS_AT_ONCE = 1
+"""More would only wait for each other: the check is mostly Python."""
 GATHER_SECONDS = 0.1
 BATCHES_AT_ONCE = 64
 """In one transaction; each more makes the first of them wait longer."""
@@ -75,8 +76,8 @@ class _Waiting:
 class _Commits:
     """Batches that come in while one transaction waits for the disk share the next one.
 
-    A transaction costs as much as thirty batches in it. So where several came at once the time before, the next is
-    given GATHER_SECONDS to fill.
+    A transaction costs as much as thirty batches in it. So where several came at once the time before, the next
+    begins GATHER_SECONDS after that one did.
     """
 
     def __init__(self, database: Database) -> None:
@@ -84,6 +85,7 @@ class _Commits:
         self._waiting: list[_Waiting] = []
         self._running: asyncio.Task[None] | None = None
         self._shared = False
+        self._begun = 0.0
 
     async def store(self, checked: CheckedBatch, token_id: int | None) -> bool:
         """Store a batch; whether it was new. Raises what its transaction raised."""
@@ -94,10 +96,12 @@ class _Commits:
         return await one.done
 
     async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
         try:
             while self._waiting:
                 if self._shared and len(self._waiting) < BATCHES_AT_ONCE:
-                    await asyncio.sleep(GATHER_SECONDS)
+                    await asyncio.sleep(self._begun + GATHER_SECONDS - loop.time())
+                self._begun = loop.time()
                 some, self._waiting = self._waiting[:BATCHES_AT_ONCE], self._waiting[BATCHES_AT_ONCE:]
                 self._shared = len(some) > 1
                 await self._commit(some)
