@@ -35,6 +35,8 @@ export interface IncidentSummary {
   acknowledged: string | null
   acknowledged_by: string
   comments: number
+  /** Who looks after it; empty for nobody. */
+  assigned_to: string
 }
 
 export interface IncidentSpan {
@@ -57,12 +59,20 @@ export interface IncidentComment {
   text: string
 }
 
+/** That somebody gave an incident to a person; `to` is empty where it was taken from one. */
+export interface IncidentAssignment {
+  time: string
+  user: string
+  to: string
+}
+
 /** `verdict` is frozen; of a long incident it covers the newest part, the summary's ledger all of it. */
 export interface IncidentDetail {
   summary: IncidentSummary
   spans: IncidentSpan[]
   episodes: IncidentEpisode[]
   comments: IncidentComment[]
+  assignments: IncidentAssignment[]
   pinned_until: string | null
   verdict: Verdict
 }

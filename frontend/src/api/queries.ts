@@ -6,6 +6,7 @@ import { computed, toValue } from 'vue'
 import { ApiError, getJson, queryText } from '@/api/client'
 import type { Contrast, Flame } from '@/api/analysisSchema'
 import type { Catalog, GapsAnswer, HostDetail, HostSummary, RibbonAnswer, SeriesAnswer, Verdict } from '@/api/schema'
+import { sharedLink, sourcePath } from '@/api/source'
 import type { Language } from '@/language/words'
 import { language } from '@/language/words'
 import type { Span } from '@/time/span'
@@ -22,7 +23,7 @@ const SPAN_STALE_MS = 60_000
 const SPAN_KEPT_MS = 15_000
 
 export function hostPath(host: string, rest = ''): string {
-  return `/hosts/${encodeURIComponent(host)}${rest}`
+  return sourcePath(`/hosts/${encodeURIComponent(host)}${rest}`)
 }
 
 export function limits(span: Span): { from: number; to: number } {
@@ -31,8 +32,8 @@ export function limits(span: Span): { from: number; to: number } {
 
 export function useCatalog() {
   return useQuery({
-    queryKey: ['catalog', language],
-    queryFn: ({ signal }) => getJson<Catalog>('/catalog', signal),
+    queryKey: ['catalog', sharedLink, language],
+    queryFn: ({ signal }) => getJson<Catalog>(sourcePath('/catalog'), signal),
     staleTime: Number.POSITIVE_INFINITY,
     shallow: true,
   })
@@ -57,7 +58,7 @@ export function isMissing(error: unknown): boolean {
 
 export function useHostDetail(host: MaybeRefOrGetter<string>) {
   return useQuery({
-    queryKey: ['host', computed(() => toValue(host))],
+    queryKey: ['host', sharedLink, computed(() => toValue(host))],
     queryFn: ({ signal }) => getJson<HostDetail>(hostPath(toValue(host)), signal),
     // A host that is not there is not asked for again and again; the list of hosts tells when it is.
     refetchInterval: ({ state }) => (isMissing(state.error) ? false : DETAIL_PERIOD_MS),

@@ -5,6 +5,7 @@ import type { MaybeRefOrGetter } from 'vue'
 import { computed, shallowRef, toValue } from 'vue'
 import { getJson, postJson, queryText } from '@/api/client'
 import type { IncidentDetail, IncidentSummary } from '@/api/incidentSchema'
+import { sharedLink, sourcePath } from '@/api/source'
 import { language } from '@/language/words'
 
 const LIST_PERIOD_MS = 10_000
@@ -39,13 +40,18 @@ export function useOpenIncidents(enabled: MaybeRefOrGetter<boolean>) {
   })
 }
 
+/** Where an incident is downloaded as a file. */
+export function incidentFilePath(id: string): string {
+  return `/api/v1${incidentPath(id, '/file')}`
+}
+
 function incidentPath(id: string, rest = ''): string {
-  return `/incidents/${encodeURIComponent(id)}${rest}`
+  return sourcePath(`/incidents/${encodeURIComponent(id)}${rest}`)
 }
 
 export function useIncident(id: MaybeRefOrGetter<string>) {
   return useQuery({
-    queryKey: ['incident', computed(() => toValue(id)), language],
+    queryKey: ['incident', sharedLink, computed(() => toValue(id)), language],
     queryFn: ({ signal }) => getJson<IncidentDetail>(incidentPath(toValue(id)), signal),
     refetchInterval: ({ state }) => (state.data?.summary.state === 'open' ? DETAIL_PERIOD_MS : false),
     shallow: true,
@@ -59,12 +65,12 @@ export function useIncidentActions(id: MaybeRefOrGetter<string>) {
   const error = shallowRef('')
 
   /** True when it was stored. */
-  async function post(action: 'acknowledge' | 'comment', body: object): Promise<boolean> {
+  async function post(action: 'acknowledge' | 'comment' | 'assign', body: object): Promise<boolean> {
     busy.value = true
     error.value = ''
     try {
       const answer = await postJson<IncidentDetail>(incidentPath(toValue(id), `/${action}`), body)
-      client.setQueryData(['incident', toValue(id), language.value], answer)
+      client.setQueryData(['incident', sharedLink.value, toValue(id), language.value], answer)
       void client.invalidateQueries({ queryKey: ['incidents'] })
       return true
     } catch (failure) {
@@ -75,5 +81,5 @@ export function useIncidentActions(id: MaybeRefOrGetter<string>) {
     }
   }
 
-  return { busy, error, acknowledge: () => post('acknowledge', {}), comment: (text: string) => post('comment', { text }) }
+  return { busy, error, acknowledge: () => post('acknowledge', {}), comment: (text: string) => post('comment', { text }), assign: (to: string) => post('assign', { to }) }
 }

@@ -4,6 +4,7 @@ import type { HostState, RowClass } from '@/api/schema'
 import { EN_ANALYSIS } from '@/language/enAnalysis'
 import { EN_GLOBAL } from '@/language/enGlobal'
 import { EN_PAGES } from '@/language/enPages'
+import { EN_SHARING } from '@/language/enSharing'
 import { EN_TIMELINE } from '@/language/enTimeline'
 import type { PillState } from '@/live/store'
 
@@ -55,6 +56,7 @@ export const EN = {
   ...EN_ANALYSIS,
   ...EN_PAGES,
   ...EN_GLOBAL,
+  ...EN_SHARING,
   ...EN_TIMELINE,
   units: {
     percent: (value: string) => `${value} %`,

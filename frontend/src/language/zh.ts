@@ -4,12 +4,14 @@ import type { Words } from '@/language/en'
 import { ZH_ANALYSIS } from '@/language/zhAnalysis'
 import { ZH_GLOBAL } from '@/language/zhGlobal'
 import { ZH_PAGES } from '@/language/zhPages'
+import { ZH_SHARING } from '@/language/zhSharing'
 import { ZH_TIMELINE } from '@/language/zhTimeline'
 
 export const ZH: Words = {
   ...ZH_ANALYSIS,
   ...ZH_PAGES,
   ...ZH_GLOBAL,
+  ...ZH_SHARING,
   ...ZH_TIMELINE,
   units: {
     percent: (value) => `${value}%`,

@@ -51,6 +51,11 @@ export function dateOf(time: number, zone: Zone): string {
   return partsOf(time, zone).date
 }
 
+/** `2030-01-31 14:05:03`, or as exact as `stepMs` needs. */
+export function momentText(time: number, zone: Zone, stepMs = 1000): string {
+  return `${dateOf(time, zone)} ${timeOfDay(time, zone, stepMs)}`
+}
+
 /** How exact to write times of a span: milliseconds below a minute. */
 export function precisionOf(span: Span): number {
   return widthOf(span) < 60_000 ? 1 : 1000
