@@ -82,11 +82,11 @@ async def test_what_is_not_there_is_null_and_never_zero(backend: Backend) -> Non
     assert (await get(backend, f"/fleet?at={(START - MINUTE) / 1e6:.0f}"))["hosts"] == []
 
 
-async def test_a_host_that_began_in_the_minute_was_idle_for_its_part_only(backend: Backend) -> None:
-    begins = START + 40 * SECOND
+@pytest.mark.parametrize("begins", [START, START + 40 * SECOND], ids=["ended", "began"])
+async def test_a_host_of_a_part_of_the_minute_was_idle_for_that_only(backend: Backend, begins: int) -> None:
     series = group("gpu:GPU-1", begins, TICK, gpu_graphics_active_ratio=np.full(200, 0.01))
     entity = Entity("gpu:GPU-1", "gpu", {"index": "0"})
-    await backend.store(BatchMaker().make(begins, START + MINUTE, [series], entities=[entity]))
+    await backend.store(BatchMaker().make(begins, begins + 20 * SECOND, [series], entities=[entity]))
     await summed_up(backend)
     (host,) = (await get(backend, f"/fleet?at={START / 1e6:.0f}"))["hosts"]
     assert host["idle_gpu_seconds"] == pytest.approx(20, abs=0.2)

@@ -39,16 +39,17 @@ class PastHost:
         A GPU counts from its first to its last data: of the minute in which a host began, only what it was there for.
         """
         idle = [
-            row.idle_ratio * _overlap_seconds(gpu, self.minute_ns)
+            row.idle_ratio * self._seconds_of(gpu)
             for gpu, row in self.gpus
             if row is not None and row.idle_ratio is not None
         ]
         return sum(idle) if idle else None
 
-
-def _overlap_seconds(gpu: Entity, minute_ns: int) -> float:
-    start_ns, end_ns = max(minute_ns, gpu.first_seen_ns), min(minute_ns + MINUTE_NS, gpu.last_seen_ns)
-    return max(0, end_ns - start_ns) / 1e9
+    def _seconds_of(self, gpu: Entity) -> float:
+        """A GPU's last sight is written ahead of its data; the host's data bounds it."""
+        start_ns = max(self.minute_ns, gpu.first_seen_ns)
+        end_ns = min(self.minute_ns + MINUTE_NS, gpu.last_seen_ns, self.host.last_data_ns)
+        return max(0, end_ns - start_ns) / 1e9
 
 
 @dataclass(frozen=True)

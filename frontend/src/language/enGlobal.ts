@@ -128,7 +128,7 @@ export const EN_GLOBAL = {
     unknownRoom: 'How much room there is cannot be seen from here',
     limit: 'Room of the database, GiB',
     growth: (size: string, time: string) => `Grows by ${size} a day, measured over ${time}`,
-    steady: (size: string) => `it would reach ${size}`,
+    growthTo: (growth: string, size: string) => `${growth}; it would reach ${size}`,
     disk: 'The disk is nearly full: batches are refused, agents keep them.',
     size: 'now',
     perDay: 'a day',

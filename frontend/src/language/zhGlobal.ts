@@ -120,7 +120,7 @@ export const ZH_GLOBAL: typeof EN_GLOBAL = {
     unknownRoom: '从这里无法得知总空间',
     limit: '数据库可用空间，GiB',
     growth: (size, time) => `每天增长 ${size}，依据 ${time}的数据`,
-    steady: (size) => `最终会达到 ${size}`,
+    growthTo: (growth, size) => `${growth}；最终会达到 ${size}`,
     disk: '磁盘将满：批次被拒收，由 agent 暂存。',
     size: '当前',
     perDay: '每天',

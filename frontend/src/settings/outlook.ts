@@ -24,7 +24,7 @@ export function outlook(found: Capacity): Outlook {
     return { headline: settings.unknownHistory, detail: settings.unknownHistoryText, asksLimit: false, urgent: found.read_only }
   }
   const growth = settings.growth(bytes(found.growth_bytes_per_day), duration(found.measured_seconds))
-  const detail = found.steady_bytes === null ? growth : `${growth}; ${settings.steady(bytes(found.steady_bytes))}`
+  const detail = found.steady_bytes === null ? growth : settings.growthTo(growth, bytes(found.steady_bytes))
   if (found.fills === null) return { headline: settings.unknownRoom, detail, asksLimit, urgent: found.read_only }
   const days = found.days_until_full
   if (days === null) return { headline: settings.never, detail, asksLimit, urgent: found.read_only }
