@@ -111,7 +111,7 @@ def logical_cpus(host: Host, entities: list[Entity]) -> int:
 
 async def _latest_lags(database: Database, host_id: int) -> dict[str, int]:
     """The newest lag of each GPU, for spans shorter than the lag's own period."""
-    _, latest = await read_latest(database, host_id)
+    _, latest = await read_latest(database, host_id, {LAG_METRIC})
     lags = {key: points[LAG_METRIC][1] for key, points in latest.items() if LAG_METRIC in points}
     return {key: round(lag * 1e9) for key, lag in lags.items() if lag is not None}
 

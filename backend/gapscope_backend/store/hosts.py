@@ -84,11 +84,11 @@ async def list_events(database: Database, host_id: int, limit: int) -> list[Even
         return list(await session.scalars(query))
 
 
-async def read_latest(database: Database, host_id: int) -> tuple[int, Latest]:
-    """Time of the newest batch and the newest value of each series; (0, {}) before the first batch."""
+async def read_latest(database: Database, host_id: int, metrics: Set[str] | None = None) -> tuple[int, Latest]:
+    """Time of the newest batch and the newest values, of some metrics or of all; (0, {}) before the first batch."""
     async with database.read() as session:
         row = await session.get(HostLatest, host_id)
-    return (row.t_ns, points_of(decode_latest(row.latest))) if row else (0, {})
+    return (row.t_ns, points_of(decode_latest(row.latest), metrics)) if row else (0, {})
 
 
 async def entities_near_end(
