@@ -2,6 +2,7 @@
 
 import type { FlameBy, FlameWhere } from '@/api/analysisSchema'
 import type { FlameQuery } from '@/api/queries'
+import type { FlameOrder } from '@/flame/layout'
 import type { FlameMode } from '@/language/enAnalysis'
 
 export const FLAME_MODES: readonly FlameMode[] = ['all', 'idle', 'gaps', 'outside', 'difference']
@@ -22,6 +23,14 @@ export interface FlameChoice {
 
 export function isFlameMode(text: unknown): text is FlameMode {
   return typeof text === 'string' && (FLAME_MODES as readonly string[]).includes(text)
+}
+
+export function orderOf(text: string): FlameOrder {
+  return text === 'time' || text === 'name' ? text : 'heavy'
+}
+
+export function byOf(text: string): FlameBy {
+  return FLAME_BYS.find((by) => by === text) ?? 'none'
 }
 
 /** The query of a choice; a file to download leaves nothing out. */

@@ -14,6 +14,9 @@ export const DRAWER_TABS: readonly DrawerTab[] = ['verdict', 'flame', 'contrast'
 /** A flame graph answers first what ran while the GPU waited. */
 const FIRST_MODE: FlameMode = 'gaps'
 
+/** What the address says of a selection and of its flame graph. */
+const OWN: ReadonlySet<string> = new Set(['sel', 'tab', 'mode', 'order', 'by', 'cpu', 'invert', 'find'])
+
 export interface Selection {
   span: ComputedRef<Span | null>
   tab: ComputedRef<DrawerTab>
@@ -46,8 +49,8 @@ export function useSelection(view: () => View): Selection {
     show: (next) => void router.push({ query: { ...route.query, tab: next } }),
     setMode: (next) => void router.replace({ query: { ...route.query, tab: 'flame', mode: next } }),
     clear: () => {
-      const { sel: _sel, tab: _tab, mode: _mode, ...rest } = route.query
-      void router.push({ query: rest })
+      const rest = Object.entries(route.query).filter(([name]) => !OWN.has(name))
+      void router.push({ query: Object.fromEntries(rest) })
     },
   }
 }

@@ -38,6 +38,14 @@ function paintLabel(sheet: Sheet, lane: Element): void {
   })
 }
 
+/** What a folded lane tells in its line. */
+function paintSummary(sheet: Sheet, lane: Element): void {
+  const summary = lane.querySelector<HTMLElement>('.summary')
+  if (!summary) return
+  const box = summary.getBoundingClientRect()
+  paintText(sheet, summary.innerText, MARGIN + box.left - sheet.left + 8, HEAD_HEIGHT + box.top - sheet.top + 14, { font: '400 11px', ink: 'muted', room: box.width - 16 })
+}
+
 function paintCanvas(sheet: Sheet, canvas: HTMLCanvasElement): void {
   const box = canvas.getBoundingClientRect()
   if (box.width > 0) sheet.context.drawImage(canvas, MARGIN + box.left - sheet.left, HEAD_HEIGHT + box.top - sheet.top, box.width, box.height)
@@ -50,6 +58,16 @@ function paintFrames(sheet: Sheet, lanes: readonly Element[], width: number): vo
 
 /** Paints what `stack` shows; `title` and `detail` stand above. Null where the browser gives no canvas. */
 export function lanesPicture(stack: HTMLElement, ink: Ink, title: string, detail: string): Promise<Blob | null> {
+  // What sticks to the screen stands over other lanes there: in the picture it stands in its place.
+  stack.classList.add('still')
+  try {
+    return painted(stack, ink, title, detail)
+  } finally {
+    stack.classList.remove('still')
+  }
+}
+
+function painted(stack: HTMLElement, ink: Ink, title: string, detail: string): Promise<Blob | null> {
   const box = stack.getBoundingClientRect()
   const scale = window.devicePixelRatio || 1
   const canvas = document.createElement('canvas')
@@ -65,7 +83,10 @@ export function lanesPicture(stack: HTMLElement, ink: Ink, title: string, detail
   paintText(sheet, detail, MARGIN, 36, { font: '400 12px', ink: 'muted', room: box.width })
   const lanes = [...stack.querySelectorAll('.lane')].filter((lane) => lane.getBoundingClientRect().height > 0)
   paintFrames(sheet, lanes, box.width)
-  for (const lane of lanes) paintLabel(sheet, lane)
+  for (const lane of lanes) {
+    paintLabel(sheet, lane)
+    paintSummary(sheet, lane)
+  }
   // The small canvases of legends stand in labels: only what is drawn in plots and the axis belongs here.
   for (const plot of stack.querySelectorAll<HTMLCanvasElement>('.plot canvas, .axis canvas, canvas.axis')) paintCanvas(sheet, plot)
   return new Promise((resolve) => canvas.toBlob(resolve, 'image/png'))
