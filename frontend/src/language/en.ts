@@ -128,7 +128,6 @@ export const EN = {
     fit: 'Everything that is stored',
     live: 'Live, or pause',
     pin: 'Pin the lane under the pointer, or let it go',
-    invert: 'Turn the flame graph upside down',
     this: 'This help',
     drag: 'drag',
     shiftDrag: 'shift drag',

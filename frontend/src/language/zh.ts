@@ -113,7 +113,6 @@ export const ZH: Words = {
     fit: '显示全部已存储的数据',
     live: '实时或暂停',
     pin: '固定指针所在的泳道，或取消固定',
-    invert: '倒置火焰图',
     this: '本帮助',
     drag: '拖动',
     shiftDrag: 'shift 拖动',

@@ -21,7 +21,6 @@ export function keyHelp(help: Words['help']): KeyHelp[] {
     { keys: ['e'], text: help.enlarge },
     { keys: ['p'], text: help.pin },
     { keys: ['1', '2', '3'], text: help.flame },
-    { keys: ['i'], text: help.invert },
     { keys: ['n'], text: help.note },
     { keys: ['ctrl c', 'ctrl v'], text: help.copy },
     { keys: ['ctrl z'], text: help.undo },
