@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gapscope_agent.wire import WireFrame
 from gapscope_backend.analysis.window import Frame, StackSamples
 from gapscope_backend.errors import UnprocessableError
 from gapscope_backend.store.chunks.stacks import Frames, StackTable, join_stacks
@@ -39,11 +40,8 @@ async def load_stacks(database: Database, host_id: int, start_ns: int, end_ns: i
 def _columns(tables: list[StackTable[Frames]]) -> StackSamples:
     """The samples of all tables, with frames and stacks in one numbering."""
     joined = join_stacks(tables)
-    frames: dict[Frame, int] = {}
-    stacks = tuple(
-        tuple(frames.setdefault(Frame(wire.function, wire.file, wire.line, wire.source), len(frames)) for wire in stack)
-        for stack in joined.stacks
-    )
+    numbers: dict[WireFrame, int] = {}
+    stacks = tuple(tuple(numbers.setdefault(wire, len(numbers)) for wire in stack) for stack in joined.stacks)
     rows = joined.rows
     return StackSamples(
         times=rows[:, 0],
@@ -53,6 +51,6 @@ def _columns(tables: list[StackTable[Frames]]) -> StackSamples:
         owns_gil=rows[:, 4].astype(np.int8),
         stack=rows[:, 5],
         stacks=stacks,
-        frames=tuple(frames),
+        frames=tuple(Frame(wire.function, wire.file, wire.line, wire.source) for wire in numbers),
         thread_names=dict(joined.names),
     )

@@ -104,7 +104,7 @@ class _Tree:
     own: list[float] = field(default_factory=list)
     other: list[float] = field(default_factory=list)
     frames: list[FlameFrame] = field(default_factory=list)
-    _children: dict[tuple[int, int], int] = field(default_factory=dict)
+    _children: dict[int, int] = field(default_factory=dict)
     _numbers: dict[FlameFrame, int] = field(default_factory=dict)
 
     def add(self, inside: Ints, weights: Floats, others: Floats | None, by: str, commands: dict[int, str]) -> None:
@@ -212,7 +212,7 @@ class _Tree:
         return number
 
     def _child(self, parent: int, frame: int) -> int:
-        node = self._children.setdefault((parent, frame), len(self.frame))
+        node = self._children.setdefault((parent + 1) << 32 | frame, len(self.frame))
         return self._new(parent, frame) if node == len(self.frame) else node
 
     def _new(self, parent: int, frame: int) -> int:

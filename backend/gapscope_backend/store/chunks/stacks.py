@@ -74,11 +74,17 @@ def table_of(
 def join_stacks(tables: Sequence[StackTable[Known]]) -> StackTable[Known]:
     """All samples in order of time, those of one moment in the order of the tables; stacks in one numbering."""
     numbers: dict[Known, int] = {}
+    seen: dict[int, int] = {}  # by identity: tables read together share their stacks, and hashing one takes long
     parts = []
     for table in tables:
-        own = np.array([numbers.setdefault(stack, len(numbers)) for stack in table.stacks], dtype=np.int64)
-        rows = table.rows.copy()
-        rows[:, 5] = own[rows[:, 5]] if own.size else rows[:, 5]
+        for stack in table.stacks:
+            if id(stack) not in seen:
+                seen[id(stack)] = numbers.setdefault(stack, len(numbers))
+        own = np.array([seen[id(stack)] for stack in table.stacks], dtype=np.int64)
+        rows = table.rows
+        if (own != np.arange(own.size)).any():
+            rows = rows.copy()
+            rows[:, 5] = own[rows[:, 5]]
         parts.append(rows)
     rows = np.concatenate(parts) if parts else np.empty((0, 6), dtype=np.int64)
     times = rows[:, 0]
