@@ -168,8 +168,12 @@ def test_every_table_has_its_place() -> None:
     assert {"ingest_hot", "chunk", "event", "entity", "incident", "pin", "device_minute"} <= apart
     assert {name for name, where in found.items() if where == REFERENCE} == {"host", "metric_set"}
     assert {name for name, where in found.items() if where == LOCAL} == {
+        "alert_rule",
+        "channel",
+        "delivery",
         "login_session",
         "login_token",
+        "silence",
         "token",
         "work",
     }

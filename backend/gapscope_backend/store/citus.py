@@ -2,8 +2,8 @@
 
 Tables that hold data of hosts are distributed by ``host_id``: all of one host lies on one node, and every statement
 about one host is answered by one node. Tables that those refer to are copied to every node. What concerns no host
-(tokens, sessions), and the jobs of the workers, which are locked row by row, stays on the coordinator: processes talk
-to the coordinator only.
+(tokens, sessions, rules), and the jobs and messages of the workers, which are locked row by row, stays on the
+coordinator: processes talk to the coordinator only.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sqlalchemy import Table, UniqueConstraint, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gapscope_backend.errors import StoreError
+from gapscope_backend.store.alert_models import Delivery
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.engine import POSTGRESQL
 from gapscope_backend.store.models import Base, Work
@@ -26,8 +27,8 @@ _CALLS = {
     REFERENCE: "SELECT create_reference_table(CAST(:name AS regclass))",
     DISTRIBUTED: f"SELECT create_distributed_table(CAST(:name AS regclass), '{KEY}')",
 }
-_ON_COORDINATOR = frozenset({Work.__tablename__})
-"""Jobs are claimed with FOR UPDATE SKIP LOCKED over many hosts at once, which Citus knows for local tables only."""
+_ON_COORDINATOR = frozenset({Work.__tablename__, Delivery.__tablename__})
+"""These are claimed with FOR UPDATE SKIP LOCKED over many hosts at once, which Citus knows for local tables only."""
 
 
 def placements() -> dict[str, str]:

@@ -63,7 +63,8 @@ class FileChoice:
     """What goes into a file: [start, end) of a host, and one incident of it or (empty) none.
 
     Of the host's newest values those of the metrics ``keep_latest`` go with it. ``hushed`` leaves out who the people
-    are that looked after the incident or noted something, and what they say.
+    are that looked after the incident or noted something, and what they say. ``as_recorded`` shows the host as played
+    from a recording, else as what it was.
     """
 
     host_id: int
@@ -72,12 +73,13 @@ class FileChoice:
     incident_id: str = ""
     keep_latest: frozenset[str] = frozenset()
     hushed: bool = False
+    as_recorded: bool = True
 
 
 Choose = Callable[[AsyncSession], Awaitable[FileChoice]]
 
 
-def incident_choice(incident_id: str, around_ns: int, keep_latest: frozenset[str], *, hushed: bool = False) -> Choose:
+def incident_choice(incident_id: str, around_ns: int, keep_latest: frozenset[str]) -> Choose:
     """An incident with the data from ``around_ns`` before it to as long after; NotFoundError for an unknown one."""
 
     async def choose(source: AsyncSession) -> FileChoice:
@@ -85,7 +87,7 @@ def incident_choice(incident_id: str, around_ns: int, keep_latest: frozenset[str
         if incident is None:
             raise NotFoundError(f"no incident {incident_id[:40]!r}; GET /api/v1/incidents lists them", "incident")
         start_ns, end_ns = incident.start_ns - around_ns, incident.end_ns + around_ns
-        return FileChoice(incident.host_id, start_ns, end_ns, incident.id, keep_latest, hushed)
+        return FileChoice(incident.host_id, start_ns, end_ns, incident.id, keep_latest)
 
     return choose
 
@@ -196,10 +198,11 @@ def _hushed(model: type[Base], span: FileChoice) -> Callable[[Row], Row]:
 
 
 def _trimmed(host: Row, span: FileChoice) -> Row:
-    """What the file tells of its host: it is recorded, and its data is that of the span."""
+    """What the file tells of its host: its data is that of the span, and it is not live."""
     first_ns, last_ns = max(host["first_data_ns"], span.start_ns), min(host["last_data_ns"], span.end_ns)
     seen = {"first_seen_ns": first_ns, "last_seen_ns": last_ns - SILENT_NS}
-    return {**host, **seen, "recorded": True, "first_data_ns": first_ns, "last_data_ns": last_ns}
+    recorded = span.as_recorded or host["recorded"]
+    return {**host, **seen, "recorded": recorded, "first_data_ns": first_ns, "last_data_ns": last_ns}
 
 
 async def _copy_latest(source: AsyncSession, target: AsyncSession, span: FileChoice) -> None:

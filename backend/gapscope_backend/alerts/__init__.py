@@ -1,0 +1,1 @@
+"""Alerts: rules, what holds and since when, who is told; below the services, above the store."""
