@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,6 +90,41 @@ def test_brush_to_the_flame_graph_of_only_the_gaps(page: Page, watched: Watched)
     expect(page.get_by_test_id("drawer")).to_have_count(0)
     page.goto(address)
     expect(graph).to_be_visible()
+    assert watched.faults == []
+
+
+def test_orders_and_directions_of_a_flame_graph(page: Page, watched: Watched) -> None:
+    brush(page)
+    page.get_by_role("tab", name="Flame").click()
+    graph = page.get_by_test_id("flame-graph")
+    expect(graph).to_be_visible()
+    page.keyboard.press("1")
+    page.wait_for_url("**mode=all**")
+    with page.expect_response("**/flame?*order=time*") as answered:
+        page.get_by_test_id("flame-order").select_option("time")
+    told = answered.value.json()
+    frames = [told["frames"][frame]["function"] for frame in told["nodes"]["frame"]]
+    assert frames.count("ImageFile.load") > 3, "each time that it ran is a box of its own"
+    expect(page.get_by_label("At the root")).to_have_value("thread")
+    with page.expect_download() as caught:
+        page.get_by_test_id("flame-panel").get_by_role("link", name="speedscope").click()
+    profile = json.loads(caught.value.path().read_text())["profiles"][0]
+    assert len(profile["samples"]) > len({tuple(stack) for stack in profile["samples"]})
+    page.keyboard.press("i")
+    page.wait_for_url("**invert=1**")
+    expect(page.get_by_label("Inverted")).to_be_checked()
+    page.keyboard.press("/")
+    page.keyboard.type("PIL/")
+    expect(page.get_by_test_id("flame-found")).to_contain_text("of the samples match")
+    page.wait_for_url("**find=PIL**")
+    address = page.url
+    page.goto(address)
+    expect(page.get_by_test_id("flame-order")).to_have_value("time")
+    expect(page.get_by_role("searchbox")).to_have_value("PIL/")
+    expect(page.get_by_test_id("flame-found")).to_contain_text("of the samples match")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("drawer")).to_have_count(0)
+    assert not {"order", "find", "invert", "mode", "sel"} & set(parse_qs(urlsplit(page.url).query))
     assert watched.faults == []
 
 

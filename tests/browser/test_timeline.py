@@ -11,14 +11,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from urllib.request import Request, urlopen
 
 import aiohttp
 import msgspec
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
-from gapscope_agent.wire import LiveRequest, StackRequest
+from gapscope_agent.wire import MEDIA_TYPE, LiveRequest, StackRequest, encode, encode_group
 from gapscope_backend.services import admin
+from tests.backend.batches import GPU, SECOND, TICK, BatchMaker
 from tests.browser.serving import DEMO, Served, Watched, running
 from tests.browser.stored_day import HOST, StoredDay, store_day
 
@@ -305,4 +308,32 @@ def test_files_of_what_is_visible(watched: Watched, demo: Session, tmp_path: Pat
         file = tmp_path / caught.value.suggested_filename
         caught.value.save_as(file)
         assert file.read_bytes().startswith(beginning)
+    assert watched.faults == []
+
+
+def send(stored: DayServed, at_ns: int) -> None:
+    """One batch of 5 s from the agent of the day's host."""
+    times = at_ns + np.arange(50, dtype=np.int64) * TICK
+    groups = [encode_group(GPU, times, {"gpu_graphics_active_ratio": np.full(50, 0.9)})]
+    body = encode(BatchMaker(HOST, run_id=f"run-{at_ns}").make(at_ns, at_ns + 5 * SECOND, groups))
+    headers = {"Authorization": f"Bearer {stored.token}", "Content-Type": MEDIA_TYPE}
+    url = f"{stored.session.origin}/api/v1/ingest"
+    with urlopen(Request(url, body, headers), timeout=60) as answer:
+        assert answer.status == 200
+
+
+def test_late_data_fills_the_hole_that_it_left(watched: Watched, stored: DayServed) -> None:
+    page, end_ns = watched.page, stored.day.end_ns
+    later = (end_ns + at * SECOND for at in range(10, 300, 5))
+    send(stored, next(later))
+    end = end_ns // 10**6
+    stored.session.enter(page, f"/host/{HOST}?t={end - 10_000}-{end + 300_000}")
+    lane = page.get_by_test_id("lane-active")
+    expect(state_of(lane, "partial")).to_contain_text("missing: nothing was received")
+    for at in (end_ns, end_ns + 5 * SECOND):
+        send(stored, at)
+    # The agent goes on meanwhile, as agents do: the page asks a host anew while it is live.
+    while state_of(lane, "partial").count():
+        send(stored, next(later))
+        page.wait_for_timeout(3000)
     assert watched.faults == []
