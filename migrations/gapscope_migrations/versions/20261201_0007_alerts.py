@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -17,7 +19,7 @@ def upgrade() -> None:
     _messages()
 
 
-def _column(name: str, kind: type[sa.types.TypeEngine[object]] | sa.types.TypeEngine[object]) -> sa.Column[object]:
+def _column(name: str, kind: sa.types.TypeEngine[Any]) -> sa.Column[Any]:
     return sa.Column(name, kind, nullable=False)
 
 
