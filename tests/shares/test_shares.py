@@ -164,7 +164,7 @@ async def test_a_shared_span_tells_nothing_before_or_after_it(sharing: Sharing) 
     notes = (await sharing.get(f"/shared/{link}/hosts/node-1/annotations?{whole}", stranger=True))[1]
     assert [(note["text"], note["made_by"]) for note in notes] == [("in", "")]
     host = (await sharing.get(f"/shared/{link}/hosts/node-1", stranger=True))[1]
-    assert (host["first_data"], host["last_data"], host["recorded"]) == (at(418), at(470), True)
+    assert (host["first_data"], host["last_data"], host["recorded"]) == (at(418), at(470), False)
 
 
 async def test_what_people_say_is_in_no_public_link(sharing: Sharing) -> None:

@@ -14,7 +14,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -94,8 +94,7 @@ class Shares:
         incident = found[0]
         link, share = _new(incident.host_id, incident.start_ns, incident.end_ns, wish, now_ns)
         share.incident = incident.id
-        choose = incident_choice(incident.id, PINNED_AROUND_NS, KEPT_LATEST, hushed=wish.public)
-        await self._freeze(share, choose)
+        await self._freeze(share, incident_choice(incident.id, PINNED_AROUND_NS, KEPT_LATEST))
         return link
 
     async def share_span(self, host: Host, start_ns: int, end_ns: int, wish: ShareWish, now_ns: int) -> str:
@@ -108,18 +107,21 @@ class Shares:
         link, share = _new(host.id, start_ns, end_ns, wish, now_ns)
 
         async def choose(_source: AsyncSession) -> FileChoice:
-            return FileChoice(host.id, start_ns, end_ns, keep_latest=KEPT_LATEST, hushed=wish.public)
+            return FileChoice(host.id, start_ns, end_ns, keep_latest=KEPT_LATEST)
 
         await self._freeze(share, choose)
         return link
 
     async def _freeze(self, share: Share, choose: Choose) -> None:
+        async def chosen(source: AsyncSession) -> FileChoice:
+            return replace(await choose(source), hushed=share.public, as_recorded=False)
+
         if self._making.locked():
             raise BusyError(f"{MADE_AT_ONCE} shares are being made already; ask again in some seconds")
         async with self._making:
             with tempfile.TemporaryDirectory(dir=self.scratch, prefix="share-") as folder:
                 path = Path(folder) / "file"
-                await write_file(self.database, choose, path)
+                await write_file(self.database, chosen, path)
                 share.size_bytes = path.stat().st_size
                 if share.size_bytes > MAX_BYTES:
                     raise UnprocessableError(
