@@ -28,7 +28,7 @@ def test_the_table_is_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = _compare(capsys, *(str(case_folder(name)) for name in names))
     lines = out.splitlines()
     assert code == 0
-    assert lines[0].startswith("From image-service-pil to image-service-cuda-graph: cpu_preprocess fell")
+    assert lines[0].startswith("From image-service-pil to image-service-cuda-graph: cpu_preprocess (waits for CPU work")
     head = next(line for line in lines if line.split() == [*names])
     ends = [head.index(name) + len(name) for name in names]
     for start in ("verdict", "  graphics active", "  SMs active", "  power a GPU", "  ImageFile.load"):

@@ -28,7 +28,7 @@ def test_from_pil_to_a_cuda_graph() -> None:
     assert before > 0.9
     assert after < 0.01
     assert found.next_limit == "roof"
-    assert "cpu_preprocess fell from" in found.sentence
+    assert "cpu_preprocess (waits for CPU work in the feeding process) fell from" in found.sentence
     assert "Graphics active went from 6" in found.sentence
     assert "the nearest roof is the power limit" in found.sentence
 

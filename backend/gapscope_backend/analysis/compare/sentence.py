@@ -51,14 +51,17 @@ def comparison_sentence(
     return Text("{parts: }", parts=tuple(parts))
 
 
-_FELL = Text("{cause} fell from {before:.0%} to {after:.0%}")
-_ROSE = Text("{cause} rose from {before:.0%} to {after:.0%}")
+_FELL = Text("{cause} ({title!l}) fell from {before:.0%} to {after:.0%}")
+_ROSE = Text("{cause} ({title!l}) rose from {before:.0%} to {after:.0%}")
 _ROSE_ALONE = Text("{moves:, }.")
 _BUT = Text("But {moves:, }.")
 
 
 def _moves(rows: Sequence[LedgerChange], text: Text) -> tuple[Text, ...]:
-    return tuple(text.of(cause=row.cause, before=row.shares[0], after=row.shares[-1]) for row in rows[:NAMED])
+    return tuple(
+        text.of(cause=row.cause, title=BY_ID[row.cause].title, before=row.shares[0], after=row.shares[-1])
+        for row in rows[:NAMED]
+    )
 
 
 def _activity(metrics: Sequence[MetricRow]) -> list[Text]:
@@ -90,7 +93,9 @@ def _next(verdict: Verdict) -> Text:
         share=SMALL_SHARE,
         rest=NONE
         if most is None or most.share < 0.005
-        else Text(", most {cause} ({share:.1%})", cause=most.cause, share=most.share),
+        else Text(
+            ", most {cause} ({title!l}, {share:.1%})", cause=most.cause, title=BY_ID[most.cause].title, share=most.share
+        ),
         roof=_roof(verdict),
     )
 
