@@ -25,6 +25,14 @@ it('finds the best place of a word, not only the first', () => {
   expect(fuzzyMatch('io', 'image service io')?.places).toEqual([14, 15])
 })
 
+it('finds no word in letters far apart, and words of what stands beside as they are', () => {
+  const sentence = 'GPU 1 waited for data of a process that feeds it, most often in slow_augment'
+  expect(fuzzyMatch('ddp', sentence)).toBeNull()
+  expect(fuzzyMatch('ddp', sentence, 'ddp-straggler')).toMatchObject({ places: [] })
+  expect(fuzzyMatch('dstr', sentence, 'ddp-straggler')).toBeNull()
+  expect(ranked(['straggler', 'other'], 'str', (name) => name, 5, () => 'a straggler').map((one) => one.item)).toEqual(['straggler', 'other'])
+})
+
 it('gives all in their order without a query, up to the limit', () => {
   expect(ranked(names, ' ', (name) => name, 2).map((one) => one.item)).toEqual(names.slice(0, 2))
 })
