@@ -18,6 +18,8 @@ const BAND_ALPHA = '30'
 /** Gaps narrower than this get a mark of their own. */
 const NARROW_PIXELS = 3
 const WEDGE_PIXELS = 4
+/** Wedges stand no nearer to each other: many gaps in a row are no saw. */
+const WEDGE_ROOM_PIXELS = 24
 
 export interface Ground {
   ink: Ink
@@ -144,14 +146,14 @@ function paintGrid(chart: uPlot, ground: Ground): void {
   ctx.stroke()
 }
 
-/** A gap too narrow for hatching: a line through the lane with a wedge on top, to be found in a day. */
-function paintNarrow(chart: uPlot, colour: string, at: number): void {
+/** A gap too narrow for hatching: a line through the lane, and a wedge on top of it to be found in a day. */
+function paintNarrow(chart: uPlot, at: number, hasWedge: boolean): void {
   const { ctx } = chart
   const scale = uPlot.pxRatio
   const half = WEDGE_PIXELS * scale
   ctx.globalAlpha = 1
-  ctx.fillStyle = colour
   ctx.fillRect(at - scale / 2, 0, scale, ctx.canvas.height)
+  if (!hasWedge) return
   ctx.beginPath()
   ctx.moveTo(at - half, 0)
   ctx.lineTo(at + half, 0)
@@ -165,6 +167,7 @@ function paintIdle(chart: uPlot, ground: Ground, idle: Track): void {
   const scale = uPlot.pxRatio
   const height = ctx.canvas.height
   const lines = hatch(ctx, ground.ink('idle'), scale)
+  let wedge = Number.NEGATIVE_INFINITY
   for (const run of idleRuns(idle, ground.span)) {
     paintSpan(chart, run, (left, width) => {
       ctx.globalAlpha = 1
@@ -177,7 +180,11 @@ function paintIdle(chart: uPlot, ground: Ground, idle: Track): void {
       ctx.fillStyle = ground.ink('idle')
       ctx.fillRect(left, 0, width, 2 * scale)
       ctx.fillRect(left, bbox.top + bbox.height - scale, width, scale)
-      if (width < NARROW_PIXELS * scale) paintNarrow(chart, ground.ink('idle'), left + width / 2)
+      if (width >= NARROW_PIXELS * scale) return
+      const at = left + width / 2
+      const hasWedge = at - wedge >= WEDGE_ROOM_PIXELS * scale
+      if (hasWedge) wedge = at
+      paintNarrow(chart, at, hasWedge)
     })
   }
   ctx.globalAlpha = 1
