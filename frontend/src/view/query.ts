@@ -5,7 +5,7 @@ import { computed } from 'vue'
 import type { LocationQuery } from 'vue-router'
 import { useRoute, useRouter } from 'vue-router'
 
-/** Values that were written in this tick, so that two of them do not undo each other. */
+/** Values on their way into the address, so that two of them do not undo each other. */
 let pending: LocationQuery | null = null
 
 export interface QueryValue<T> {
@@ -24,10 +24,11 @@ export function useQueryValue<T>(key: string, { parse, text, step }: QueryValue<
       const before = parse(route.query[key])
       const { [key]: _old, ...rest } = pending ?? route.query
       const written = text(value)
-      pending = written === '' ? rest : { ...rest, [key]: written }
-      const target = { query: pending, hash: route.hash }
+      const query = written === '' ? rest : { ...rest, [key]: written }
+      pending = query
+      const target = { query, hash: route.hash }
       void (step?.(before, value) ? router.push(target) : router.replace(target)).finally(() => {
-        pending = null
+        if (pending === query) pending = null
       })
     },
   })
