@@ -25,11 +25,11 @@ export function isFlameMode(text: unknown): text is FlameMode {
   return typeof text === 'string' && (FLAME_MODES as readonly string[]).includes(text)
 }
 
-export function orderOf(text: string): FlameOrder {
+export function orderOf(text: unknown): FlameOrder {
   return text === 'time' || text === 'name' ? text : 'heavy'
 }
 
-export function byOf(text: string): FlameBy {
+export function byOf(text: unknown): FlameBy {
   return FLAME_BYS.find((by) => by === text) ?? 'none'
 }
 

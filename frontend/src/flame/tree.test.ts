@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Flame } from '@/api/analysisSchema'
-import { flameQuery } from '@/flame/choice'
+import { byOf, flameQuery, orderOf } from '@/flame/choice'
 import { differenceColour, packageColour, packageColours, packageOf } from '@/flame/colours'
 import { functionWeights } from '@/flame/functions'
 import { boxAt, layout, neighbourBox, rowsOf } from '@/flame/layout'
@@ -29,6 +29,7 @@ it('leaves what comes in the order of time where it is', () => {
   expect(names('time')).toEqual([10, 60, 30])
   expect(names('heavy')).toEqual([60, 30, 10])
   expect(flameQuery({ mode: 'gaps', by: 'none', onCpu: false, inTime: true })).toMatchObject({ order: 'time', by: 'thread', where: 'gaps' })
+  expect([orderOf('time'), orderOf('what'), orderOf(undefined), byOf('thread'), byOf(['thread'])]).toEqual(['time', 'heavy', 'heavy', 'thread', 'none'])
   expect(flameQuery({ mode: 'gaps', by: 'none', onCpu: false })).not.toHaveProperty('order')
 })
 
