@@ -12,6 +12,8 @@ export interface ChannelHandlers {
   /** Called on each connection after the first: there may be a hole to fill from the store. */
   reconnected(): void
   asked(answer: AskedAnswer): void
+  /** The worker itself does not work: nothing live comes from it. */
+  failed(): void
 }
 
 interface TrustedTypes {
@@ -33,7 +35,7 @@ export class LiveChannel {
   constructor(host: string, wanted: ReadonlySet<string>, private readonly handlers: ChannelHandlers) {
     this.worker = new Worker(policy?.createScriptURL(workerUrl) ?? ownScript(workerUrl), { type: 'module' })
     this.worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.received(data)
-    this.worker.onerror = () => handlers.state('unreachable')
+    this.worker.onerror = () => handlers.failed()
     this.post({ type: 'open', host, wanted: [...wanted] })
   }
 
@@ -42,8 +44,8 @@ export class LiveChannel {
     this.post({ type: 'send', message })
   }
 
-  /** Asks for the samples of some series that are later than `since`. */
-  ask(keys: readonly string[], since: number): void {
+  /** Asks for the samples of some series, each those later than its own time in `since`. */
+  ask(keys: readonly string[], since: Float64Array): void {
     this.post({ type: 'ask', keys, since })
   }
 

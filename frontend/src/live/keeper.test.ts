@@ -17,6 +17,6 @@ it('keeps nothing twice, as after a reconnect', () => {
   keeper.take(frame(5, { 'gpu:a': { power: 1 } }))
   expect(keeper.take(frame(5, { 'gpu:a': { power: 2 } }))).toBeNull()
   expect(keeper.take(frame(6, { 'gpu:a': { power: 3 } }))?.time).toBe(6)
-  const [a, b] = keeper.since(['gpu:a|power', 'gpu:b|power'], 5)
+  const [a, b] = keeper.since(['gpu:a|power', 'gpu:b|power'], Float64Array.of(5, 0))
   expect([[...(a?.samples.times ?? [])], a?.samples.oldest, b?.samples.times.length]).toEqual([[6], 5, 0])
 })

@@ -42,9 +42,9 @@ export class LiveKeeper {
     return keys.length ? { time: frame.time_ms, keys, values: Float64Array.from(values) } : null
   }
 
-  /** The samples of some series that are later than `time`; series without a ring have none. */
-  since(keys: readonly string[], time: number): LiveSeries[] {
-    return keys.map((key) => ({ key, samples: (this.rings.get(key) ?? new Ring(0)).since(time) }))
+  /** The samples of some series, each those later than its own time; series without a ring have none. */
+  since(keys: readonly string[], times: Float64Array): LiveSeries[] {
+    return keys.map((key, i) => ({ key, samples: (this.rings.get(key) ?? new Ring(0)).since(times[i] as number) }))
   }
 
   private ringOf(key: string): Ring {

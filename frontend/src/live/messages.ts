@@ -6,8 +6,8 @@ import type { AskedAnswer, SocketState } from '@/live/socket'
 export type ToWorker =
   | { type: 'open'; host: string; wanted: readonly string[] }
   | { type: 'send'; message: object }
-  /** For the samples of some series that are later than `since`. */
-  | { type: 'ask'; keys: readonly string[]; since: number }
+  /** For the samples of some series, each those later than its own time in `since`. */
+  | { type: 'ask'; keys: readonly string[]; since: Float64Array }
 
 export type FromWorker =
   | { type: 'state'; state: SocketState }

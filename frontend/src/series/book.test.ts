@@ -34,14 +34,14 @@ it('goes on with live frames after the stored samples, whichever was asked for f
 
 it('keeps what stands until the live samples after a new answer are there', () => {
   const book = new SeriesBook()
-  const asked: [readonly string[], number][] = []
-  book.source = { ask: (keys, since) => asked.push([keys, since]) }
+  const asked: [readonly string[], number[]][] = []
+  book.source = { ask: (keys, since) => asked.push([keys, [...since]]) }
   book.take(answer([0, 100], 0.5))
-  expect(asked).toEqual([[[KEY], 100]])
+  expect(asked).toEqual([[[KEY], [100]]])
   book.append(frame(200, 0.9))
   book.append(frame(300, 0.9))
   book.take(answer([0, 100, 200], 0.4))
-  expect(asked[1]).toEqual([[KEY], 200])
+  expect(asked[1]).toEqual([[KEY], [200]])
   expect(book.track(GPU, ACTIVE).mean).toEqual([0.5, 0.5, 0.9, 0.9])
   book.append(frame(400, null))
   book.receive([{ key: KEY, samples: { oldest: 200, times: Float64Array.of(300, 400), values: Float64Array.of(0.9, Number.NaN) } }])

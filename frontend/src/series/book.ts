@@ -22,7 +22,8 @@ interface Stored {
 
 /** Who keeps the live samples; `receive` takes what is asked for. */
 export interface LiveSource {
-  ask(keys: readonly string[], since: number): void
+  /** For the samples of each series that are later than its own time in `since`. */
+  ask(keys: readonly string[], since: Float64Array): void
 }
 
 /** Below this graphics active counts as a gap until the server tells its own threshold. */
@@ -91,12 +92,12 @@ export class SeriesBook {
   }
 
   private renew(keys: readonly string[]): void {
-    let since = Number.POSITIVE_INFINITY
-    for (const key of keys) {
+    const since = new Float64Array(keys.length)
+    keys.forEach((key, i) => {
       const fresh = this.compose(key, null)
-      since = Math.min(since, fresh.coveredTo)
+      since[i] = fresh.coveredTo
       if (!this.source || !this.tracks.has(key)) this.tracks.set(key, fresh)
-    }
+    })
     if (keys.length) this.source?.ask(keys, since)
     this.version.value += 1
   }

@@ -69,9 +69,16 @@ export function useLiveFeed(context: TimelineContext, host: string, isMeasured: 
     refetch()
   }
 
+  /** What is stored is shown all the same. */
+  function failed(): void {
+    book.source = null
+    live.report('unreachable')
+    refetch()
+  }
+
   onMounted(() => {
     channel = new LiveChannel(host, wanted, {
-      frame: take, rings: (series) => book.receive(series), state: live.report, reconnected, asked: live.answered,
+      frame: take, rings: (series) => book.receive(series), state: live.report, reconnected, asked: live.answered, failed,
     })
     book.source = channel
     const open = channel
