@@ -3,7 +3,7 @@ import type { MissingSpan } from '@/api/schema'
 import type { Track } from '@/series/track'
 import { composeTrack, emptyTrack } from '@/series/track'
 import type { LaneFacts } from '@/timeline/laneState'
-import { laneState } from '@/timeline/laneState'
+import { isShown, laneState } from '@/timeline/laneState'
 
 const SPAN = { from: 0, to: 10_000 }
 
@@ -23,6 +23,7 @@ const reason = (from: number, to: number, text: string): MissingSpan => ({ from_
 
 it('says nothing of a lane that has all its values', () => {
   expect(state({})).toEqual({ kind: 'whole' })
+  expect([isShown(state({})), isShown(state({ tracks: nothing }))]).toEqual([true, false])
 })
 
 it('tells loading, empty, failed and not measured apart', () => {

@@ -16,6 +16,11 @@ export type LaneState =
   | { kind: 'partial'; share: number; reasons: string[] }
   | { kind: 'whole' }
 
+/** Whether the lane shows any values. */
+export function isShown({ kind }: LaneState): boolean {
+  return kind === 'outdated' || kind === 'stale' || kind === 'partial' || kind === 'whole'
+}
+
 export interface LaneFacts {
   tracks: readonly Track[]
   /** What is visible, and from the first to the newest data of the host. */
