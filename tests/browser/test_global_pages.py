@@ -287,7 +287,7 @@ def test_the_pages_are_accessible_and_fit_a_phone(
         assert serious_faults(page) == [], path
         page.set_viewport_size({"width": 390, "height": 844})
         expect(part).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        page.wait_for_function("document.documentElement.scrollWidth <= 390")
     page.set_viewport_size({"width": 1440, "height": 900})
     open_palette(page, "a")
     assert serious_faults(page) == []

@@ -97,7 +97,7 @@ class FiredQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class FiredRow(msgspec.Struct):
-    """Incidents of a cause on a host that opened in the span."""
+    """Incidents of a cause on a host that opened in the span; ``title`` is empty for a cause of another version."""
 
     host: str
     cause: str

@@ -11,4 +11,5 @@ it('adds up causes over hosts and hosts over causes', () => {
   expect(summed(rows, 'cause').map((sum) => [sum.key, sum.count, sum.stillOpen, sum.lost])).toEqual([['h2d_copy', 3, 0, 90], ['io_wait', 3, 1, 15]])
   expect(summed(rows, 'host').map((sum) => [sum.title, sum.count, sum.rowClass])).toEqual([['a', 5, null], ['b', 1, null]])
   expect(summed([], 'host')).toEqual([])
+  expect(summed([{ ...row('a', 'newer_cause', 1, 0, 1), title: '' }], 'cause')[0]?.title).toBe('newer_cause')
 })

@@ -16,7 +16,7 @@ export interface FiredSum {
 export function summed(rows: readonly FiredRow[], by: 'cause' | 'host'): FiredSum[] {
   const sums = new Map<string, FiredSum>()
   for (const row of rows) {
-    const sum = sums.get(row[by]) ?? { key: row[by], title: by === 'cause' ? row.title : row.host, rowClass: by === 'cause' ? row.row_class : null, count: 0, stillOpen: 0, lost: 0 }
+    const sum = sums.get(row[by]) ?? { key: row[by], title: by === 'cause' ? row.title || row.cause : row.host, rowClass: by === 'cause' ? row.row_class : null, count: 0, stillOpen: 0, lost: 0 }
     sum.count += row.count
     sum.stillOpen += row.still_open
     sum.lost += row.lost_gpu_seconds

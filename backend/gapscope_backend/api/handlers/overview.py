@@ -11,6 +11,7 @@ from gapscope_backend.analysis.causes import BY_ID
 from gapscope_backend.analysis.causes.cause import FAULT
 from gapscope_backend.analysis.drops import DEFAULTS
 from gapscope_backend.analysis.language import Text
+from gapscope_backend.analysis.verdict import NONE
 from gapscope_backend.api import overview_schema as schema
 from gapscope_backend.api.answers import device_info, json_answer, large_spoken_answer, spoken_answer
 from gapscope_backend.api.context import CONTEXT
@@ -148,6 +149,6 @@ def _past_gpu(gpu: Entity, row: DeviceMinute | None, position: int) -> schema.Pa
 
 
 def _title(cause: str) -> Text:
-    """A cause's title; the id itself where another version found it."""
+    """A cause's title; empty where another version found it."""
     known = BY_ID.get(cause)
-    return known.title if known else Text(cause)
+    return known.title if known else NONE
