@@ -211,6 +211,7 @@ async def test_a_revoked_link_is_gone_at_once(sharing: Sharing) -> None:
     assert (await sharing.stranger.delete(f"{API}/shares/{share['id']}", headers=OURS)).status == 401
     for _ in range(2):
         assert (await sharing.client.delete(f"{API}/shares/{share['id']}", headers=OURS)).status == 204
+    assert not [name for name in os.listdir(sharing.folder) if name.startswith("share-")]
     for path in ("", "/hosts/node-1"):
         status, problem = await sharing.get(f"/shared/{link}{path}", stranger=True)
         assert (status, "revoked" in problem["detail"]) == (410, True)

@@ -33,6 +33,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
+    "X-Robots-Tag": "noindex, nofollow",
     "Server": "gapscope",
 }
 

@@ -148,6 +148,10 @@ class Shares:
         """End a share now. Raises NotFoundError where there is none of that id."""
         if not await revoke_share(self.database, share_id, now_ns):
             raise NotFoundError(f"no share {share_id[:40]!r}; GET /api/v1/shares lists them", "share")
+        async with self._opening:
+            held = self._open.get(share_id)
+            if held is not None and not held.users:
+                await self._open.pop(share_id).stack.aclose()
 
     @asynccontextmanager
     async def opened(self, share: Share) -> AsyncIterator[Frozen]:
