@@ -1,0 +1,83 @@
+"""``utilization_drop``: a GPU that was in use stopped being used, by the one drop detector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gapscope_backend.alerts.look import DropLook, DropsLook
+from gapscope_backend.alerts.rules.kind import DROPS, FAULTS, Finding, Kind, Question, gpu_name, takes_cause, title_of
+from gapscope_backend.alerts.states import Truth
+from gapscope_backend.analysis.language import Text
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """``causes``: which drops count, by cause or class; a drop because no work arrives is told only where named."""
+
+    causes: tuple[str, ...] = FAULTS
+    except_causes: tuple[str, ...] = ()
+
+
+def find(question: Question) -> Iterator[Finding]:
+    """Each GPU's drop in progress, and those that are over. What is no drop of this rule is clear."""
+    drops = question.look.drops
+    if drops is None:
+        return
+    wanted = {gpu.key for gpu in question.gpus()}
+    for drop in drops.over:
+        if drop.gpu in wanted and _counts(question.settings, drop):
+            yield _finding(question, drop, drop.end_ns, alone=True)
+    tracked = {subject for subject, _ in question.tracked}
+    for key in sorted(wanted):
+        current = drops.current.get(key)
+        if current is not None and (_counts(question.settings, current) or (key in tracked and not current.cause)):
+            yield _finding(question, current, drops.at_ns)
+        elif key in tracked or key in drops.measured:
+            yield Finding(key, drops.at_ns, _absent(drops, key))
+
+
+def _absent(drops: DropsLook, key: str) -> Truth:
+    return Truth.CLEARS if key in drops.measured else Truth.UNKNOWN
+
+
+def _counts(settings: Settings, drop: DropLook) -> bool:
+    """A drop that nobody has looked into yet has no cause and does not count."""
+    named = takes_cause(settings.causes, drop.cause, drop.row_class)
+    return named and not takes_cause(settings.except_causes, drop.cause, drop.row_class)
+
+
+def _finding(question: Question, drop: DropLook, at_ns: int, alone: bool = False) -> Finding:
+    sentence = Text(
+        "{gpu!u} was active for {active:.0%} of the last {seconds:.0f} s, below {threshold:.0%}: {cause!l}.",
+        gpu=gpu_name(question.look.host, drop.gpu),
+        active=drop.active_ratio,
+        seconds=(drop.end_ns - drop.start_ns) / 1e9,
+        threshold=drop.threshold_ratio,
+        cause=title_of(drop.cause) or Text("not explained yet"),
+    )
+    return Finding(
+        subject=drop.gpu,
+        at_ns=at_ns,
+        truth=Truth.HOLDS,
+        sentence=sentence,
+        value=drop.active_ratio,
+        threshold=drop.threshold_ratio,
+        since_ns=drop.start_ns,
+        held_ns=drop.held_ns,
+        end_ns=drop.end_ns,
+        cause=drop.cause,
+        incident=drop.incident,
+        alone=alone,
+    )
+
+
+KIND = Kind(
+    name="utilization_drop",
+    about="a GPU in use fell below a quarter, or below half of its own recent level",
+    settings=Settings,
+    needs=DROPS,
+    unit="ratio",
+    find=find,
+    gap_seconds=15.0,
+)
