@@ -10,8 +10,7 @@ from typing import Any
 from gapscope_backend.alerts.look import GpuFacts, HostFacts, Look
 from gapscope_backend.alerts.rule import Rule
 from gapscope_backend.alerts.rules.kind import SECOND_NS, Finding, Question
-from gapscope_backend.alerts.states import Change, Observation, Track, advance, lose
-from gapscope_backend.alerts.states import FIRING as FIRING_STATE
+from gapscope_backend.alerts.states import FIRING, Change, Observation, Track, advance, lose
 
 _SEPARATOR = "\x1f"
 
@@ -101,7 +100,7 @@ def end_unknown(memory: Memory, host: HostFacts, rules: Sequence[Rule]) -> list[
     ended: list[Transition] = []
     for rule_id in [known for known in memory.tracks if known not in standing]:
         for (subject, facet), track in memory.tracks.pop(rule_id).items():
-            change = Change.RESOLVED if track.state == FIRING_STATE else Change.ENDED
+            change = Change.RESOLVED if track.state == FIRING else Change.ENDED
             ended.append(Transition(None, rule_id, subject, facet, change, track))
         memory.notes.pop(rule_id, None)
     return ended
@@ -160,7 +159,7 @@ def _passed(rule: Rule, finding: Finding, tracks: Mapping[tuple[str, str], Track
     tracked = tracks.get((finding.subject, finding.facet))
     if (tracked is not None and tracked.began_ns == since_ns) or (finding.held_ns or 0) < rule.for_seconds * SECOND_NS:
         return
-    track = Track(FIRING_STATE, since_ns, finding.at_ns, finding.held_ns or 0)
+    track = Track(FIRING, since_ns, finding.at_ns, finding.held_ns or 0)
     yield Transition(rule, rule.id, finding.subject, finding.facet, Change.RESOLVED, track, finding, passed=True)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Double, ForeignKey, Index, Integer, String
+from sqlalchemy import Double, ForeignKey, Index, Integer, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from gapscope_backend.store.models import Base
@@ -71,7 +71,7 @@ class Alert(Base):
         Index(None, "id"),
         Index(None, "host_id", "state"),
         Index(None, "state", "updated_ns"),
-        Index(None, "group_key"),
+        Index(None, "told_state", "state"),
     )
 
 
@@ -83,6 +83,22 @@ class AlertWatch(Base):
     host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
     evaluated_ns: Mapped[int]
     state: Mapped[dict[str, Any]]
+
+
+class VerdictMinute(Base):
+    """The ledgers of a host over a minute, out of a rolling verdict: JSON of ``alerts.look.Ledgers``.
+
+    Minutes do not overlap; where verdicts come less often there are fewer.
+    """
+
+    __tablename__ = "verdict_minute"
+
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"), primary_key=True)
+    end_ns: Mapped[int] = mapped_column(primary_key=True)
+    stored_ns: Mapped[int]
+    ledgers: Mapped[bytes] = mapped_column(LargeBinary)
+
+    __table_args__ = (Index(None, "stored_ns"),)
 
 
 class Silence(Base):

@@ -95,7 +95,7 @@ def _alerts() -> None:
         sa.ForeignKeyConstraint(["host_id"], ["host.id"], name="fk_alert_host_id"),
         sa.PrimaryKeyConstraint("host_id", "id", name="pk_alert"),
     )
-    for columns in (["id"], ["host_id", "state"], ["state", "updated_ns"], ["group_key"]):
+    for columns in (["id"], ["host_id", "state"], ["state", "updated_ns"], ["told_state", "state"]):
         op.create_index(f"ix_alert_{'_'.join(columns)}", "alert", columns)
     op.create_table(
         "alert_watch",
@@ -105,6 +105,16 @@ def _alerts() -> None:
         sa.ForeignKeyConstraint(["host_id"], ["host.id"], name="fk_alert_watch_host_id"),
         sa.PrimaryKeyConstraint("host_id", name="pk_alert_watch"),
     )
+    op.create_table(
+        "verdict_minute",
+        _column("host_id", sa.Integer()),
+        _column("end_ns", sa.BigInteger()),
+        _column("stored_ns", sa.BigInteger()),
+        _column("ledgers", sa.LargeBinary()),
+        sa.ForeignKeyConstraint(["host_id"], ["host.id"], name="fk_verdict_minute_host_id"),
+        sa.PrimaryKeyConstraint("host_id", "end_ns", name="pk_verdict_minute"),
+    )
+    op.create_index("ix_verdict_minute_stored_ns", "verdict_minute", ["stored_ns"])
 
 
 def _messages() -> None:
@@ -131,5 +141,5 @@ def _messages() -> None:
 
 
 def downgrade() -> None:
-    for table in ("delivery", "alert_watch", "alert", "channel", "silence", "alert_rule"):
+    for table in ("delivery", "verdict_minute", "alert_watch", "alert", "channel", "silence", "alert_rule"):
         op.drop_table(table)
