@@ -12,6 +12,7 @@ from functools import partial
 
 from aiohttp import web
 
+from gapscope_backend.alerts.egress import Egress
 from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
@@ -30,6 +31,7 @@ from gapscope_backend.api.streaming import STREAMS, STREAMS_AT_ONCE
 from gapscope_backend.services.access import KnownTokens
 from gapscope_backend.services.background import repeat
 from gapscope_backend.services.capacity import Capacities
+from gapscope_backend.services.channels import Channels
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
 from gapscope_backend.services.ingest import Ingest
@@ -69,6 +71,7 @@ def create_app(
         minutes=minutes,
         live=LiveHub(monotonic),
         shares=Shares(database, analyse, config.data_dir),
+        channels=Channels(database, Egress(config.webhook_allow), clock, monotonic),
         static=config.static_dir or installed_static(),
     )
     app[CONTEXT] = context

@@ -6,6 +6,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gapscope_backend.alerts.addresses import AllowList
 from gapscope_backend.analysis.gaps import GAP_THRESHOLD_RATIO
 from gapscope_backend.errors import ConfigurationError
 from gapscope_backend.services.admin import database_url
@@ -19,7 +20,8 @@ class ServerConfig:
     ``port`` 0 takes a free one. ``database_url`` None is SQLite under ``data_dir``. ``allowed_hosts`` are names, beside
     those of localhost, that a request's Host header may hold (a tunnel's or a proxy's). ``static_dir`` None is the
     built page of the installed package. ``retention`` is what the workers go by, for forecasts. ``read_only``: people
-    change nothing either, for a database that is only shown.
+    change nothing either, for a database that is only shown. ``webhook_allow`` names the targets of webhooks that may
+    be private or plain http.
     """
 
     data_dir: Path
@@ -31,6 +33,7 @@ class ServerConfig:
     static_dir: Path | None = None
     retention: Retention = field(default_factory=Retention)
     read_only: bool = False
+    webhook_allow: AllowList = field(default_factory=AllowList)
 
     @property
     def url_of_database(self) -> str:

@@ -12,6 +12,7 @@ from aiohttp import web
 from gapscope_backend.api.config import ServerConfig
 from gapscope_backend.services.access import KnownTokens
 from gapscope_backend.services.capacity import Capacities
+from gapscope_backend.services.channels import Channels
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.fleet import Fleet
 from gapscope_backend.services.ingest import Ingest
@@ -38,6 +39,7 @@ class Context:
     minutes: Minutes
     live: LiveHub
     shares: Shares
+    channels: Channels
     static: Path
 
     @property

@@ -28,6 +28,7 @@ class ServerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention_5min_days: float | None = None
     retention_minutes_days: float | None = None
     role: str | None = None
+    webhook_allow: list[str] | None = None
 
     def __post_init__(self) -> None:
         if self.role is not None and self.role not in ROLES:
@@ -63,6 +64,11 @@ def read_server_file(path: Path | None) -> ServerFile:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except (msgspec.DecodeError, TypeError) as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+def config_words(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """``--config`` for a process that this one starts; it reads the same file."""
+    return ("--config", str(arguments.config)) if arguments.config else ()
 
 
 def chosen_database(arguments: argparse.Namespace) -> str | None:

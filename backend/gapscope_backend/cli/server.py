@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from gapscope_backend.cli.arguments import add_data_option
 from gapscope_backend.cli.children import Child, run_together
-from gapscope_backend.cli.database import DATABASE, ROLES, add_database_options, chosen_database, read_server_file
+from gapscope_backend.cli.database import (
+    DATABASE,
+    ROLES,
+    add_database_options,
+    chosen_database,
+    config_words,
+    read_server_file,
+)
 from gapscope_backend.cli.folder import DEFAULT_PORT, locked, worker_name
 
 if TYPE_CHECKING:
+    from gapscope_backend.alerts.addresses import AllowList
     from gapscope_backend.store.retention import Retention
 
 KEPT = {
@@ -75,7 +83,7 @@ async def _until_stopped(work: Callable[[asyncio.Event], Coroutine[Any, Any, int
 
 def _roles(arguments: argparse.Namespace) -> list[Child]:
     kept = [word for name in KEPT for word in (_option(name), str(getattr(arguments, name)))]
-    words = ("server", "--data", str(arguments.data), *kept)
+    words = ("server", "--data", str(arguments.data), *config_words(arguments), *kept)
     listening = ("--port", str(arguments.port), "--listen", arguments.listen)
     environment = {DATABASE: arguments.database} if arguments.database else {}
     return [
@@ -97,6 +105,7 @@ def _serve_api(arguments: argparse.Namespace) -> int:
         port=arguments.port,
         database_url=arguments.database,
         retention=_retention(arguments),
+        webhook_allow=_webhook_allow(arguments),
     )
 
     async def serve(stop: asyncio.Event) -> int:
@@ -113,15 +122,16 @@ def _serve_api(arguments: argparse.Namespace) -> int:
 
 
 def _work(arguments: argparse.Namespace) -> int:
+    from gapscope_backend.alerts.egress import Egress
     from gapscope_backend.services.admin import database_url
     from gapscope_backend.services.jobs import run_worker
 
     url = arguments.database or database_url(arguments.data)
-    retention = _retention(arguments)
+    retention, egress = _retention(arguments), Egress(_webhook_allow(arguments))
     with worker_name(arguments.data) as name:
 
         async def work(stop: asyncio.Event) -> int:
-            await run_worker(url, retention, name, stop)
+            await run_worker(url, retention, name, stop, egress)
             return 0
 
         return asyncio.run(_until_stopped(work))
@@ -135,10 +145,18 @@ def _retention(arguments: argparse.Namespace) -> Retention:
     return retention
 
 
+def _webhook_allow(arguments: argparse.Namespace) -> AllowList:
+    """Of the file alone: who starts the server says which private targets webhooks may reach."""
+    from gapscope_backend.alerts.addresses import read_allow_list
+
+    return read_allow_list(read_server_file(arguments.config).webhook_allow or ())
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run until SIGINT or SIGTERM."""
     _fill_in(arguments)
     _retention(arguments)
+    _webhook_allow(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     arguments.data.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -16,7 +16,7 @@ from typing import Any
 
 from gapscope_backend.cli.arguments import add_data_option, add_replay_options
 from gapscope_backend.cli.children import Child, supervise
-from gapscope_backend.cli.database import DATABASE, add_database_options, chosen_database
+from gapscope_backend.cli.database import DATABASE, add_database_options, chosen_database, config_words
 from gapscope_backend.cli.folder import DEFAULT_PORT, DataFolder, choose_port
 from gapscope_backend.errors import BackendError
 
@@ -76,11 +76,11 @@ def _agents(arguments: argparse.Namespace, folder: DataFolder, database: str, se
     return children
 
 
-def _servers(folder: DataFolder, database: str, port: int) -> tuple[Child, Child]:
+def _servers(folder: DataFolder, database: str, port: int, config: tuple[str, ...]) -> tuple[Child, Child]:
     """The API and the worker, each a process; the address of the database stands in no process list."""
-    words = ("server", "--data", str(folder.path))
+    words = ("server", "--data", str(folder.path), *config)
     environment = {DATABASE: database}
-    api = (*words, "--role", "api", "--port", str(port))
+    api = (*words, "--role", "api", "--port", str(port), "--listen", "127.0.0.1")
     return (
         Child("server", api, folder.log("server"), environment=environment),
         Child("worker", (*words, "--role", "worker"), folder.log("worker"), environment=environment),
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         address = f"http://127.0.0.1:{port}"
         folder.note_address(address)
         database = chosen_database(arguments) or admin.database_url(folder.path)
-        server, worker = _servers(folder, database, port)
+        server, worker = _servers(folder, database, port, config_words(arguments))
         others = [worker, *_agents(arguments, folder, database, address)]
         code = asyncio.run(_keep(server, others, address, asyncio.run(admin.create_login(database))))
     if code:

@@ -6,6 +6,8 @@ import asyncio
 import time
 from functools import partial
 
+from gapscope_backend.alerts.delivery import Deliveries
+from gapscope_backend.alerts.egress import Egress
 from gapscope_backend.analysis.diagnose import diagnose
 from gapscope_backend.services.background import repeat
 from gapscope_backend.services.diagnosis import Diagnosis
@@ -21,6 +23,7 @@ from gapscope_backend.store.tiers import SECOND_NS, SLOT_NS
 from gapscope_backend.store.work import Lease, LeaseLostError, hold_lease
 
 TICK_SECONDS = 1.0
+DELIVER_SECONDS = 0.5
 SLOTS_AT_ONCE = 50
 SPREAD_STEP_NS = 37 * SECOND_NS
 
@@ -62,18 +65,30 @@ async def watch(tools: Tools, lease: Lease) -> None:
         await rolling.close()
 
 
+async def deliver(tools: Tools, _lease: Lease) -> None:
+    """Send what the alerts have to tell until cancelled. Each message is claimed by itself: the API sends some too."""
+    deliveries = Deliveries(tools.database, tools.egress, tools.clock, tools.monotonic)
+    try:
+        await repeat("delivering", DELIVER_SECONDS, deliveries.tick)
+    finally:
+        await deliveries.close()
+
+
 JOBS = (
     JobKind("retention", 300.0, forget),
     JobKind("compaction", 60.0, compact, per_host=True),
     JobKind("watch", TICK_SECONDS, watch, endless=True),
+    JobKind("deliveries", DELIVER_SECONDS, deliver, endless=True),
 )
 
 
-async def run_worker(url: str, retention: Retention, name: str, stop: asyncio.Event) -> None:
+async def run_worker(
+    url: str, retention: Retention, name: str, stop: asyncio.Event, egress: Egress | None = None
+) -> None:
     """Work on the database at ``url`` until ``stop`` is set. Raises StoreError where it cannot be opened."""
     database = await open_database(url)
     try:
-        tools = Tools(database, time.time_ns, time.monotonic, diagnose, retention)
+        tools = Tools(database, time.time_ns, time.monotonic, diagnose, retention, egress or Egress())
         await Worker(tools, JOBS, name).run(stop)
     finally:
         await database.close()

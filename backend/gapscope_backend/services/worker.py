@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from gapscope_backend.alerts.egress import Egress
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.errors import BusyError
@@ -49,6 +50,7 @@ class Tools:
     monotonic: Callable[[], float]
     analyse: Callable[[Window], Verdict]
     retention: Retention
+    egress: Egress = field(default_factory=Egress)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from gapscope_backend.errors import ConfigurationError
 from gapscope_backend.store.chunks.stacks import decode_stacks
 from gapscope_backend.store.database import Database
+from gapscope_backend.store.deliveries import delete_old_deliveries
 from gapscope_backend.store.incidents import CLOSED
 from gapscope_backend.store.models import (
     Base,
@@ -99,9 +100,10 @@ async def delete_old(database: Database, keep: Retention, now_ns: int) -> int:
 
 
 async def _delete_over(database: Database, now_ns: int) -> None:
-    """Pins, incidents, shares and logins whose time is over."""
+    """Pins, incidents, shares, messages and logins whose time is over."""
     async with database.write() as session:
         await delete_over_shares(session, now_ns)
+        await delete_old_deliveries(session, now_ns)
         await session.execute(delete(Pin).where(Pin.until_ns < now_ns))
         await session.execute(
             delete(Incident).where(Incident.state == CLOSED, Incident.closed_ns < now_ns - INCIDENT_NS)

@@ -118,6 +118,14 @@ async def hold_lease(session: AsyncSession, lease: Lease) -> None:
     _check(lease, await session.scalar(held.with_for_update()) == lease.worker)
 
 
+async def is_held(database: Database, kind: str, now_ns: int) -> bool:
+    """Tell whether a worker does the one job of a kind now."""
+    held = (Work.claimed_by != "", Work.claimed_until_ns > now_ns)
+    query = select(Work.kind).where(Work.host_id == ALL_HOSTS, Work.kind == kind, *held)
+    async with database.read() as session:
+        return await session.scalar(query) is not None
+
+
 async def list_work(database: Database) -> list[Work]:
     """All jobs, by kind and host."""
     async with database.read() as session:

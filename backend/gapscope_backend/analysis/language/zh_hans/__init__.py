@@ -10,6 +10,7 @@ from gapscope_backend.analysis.language.zh_hans import (
     checks,
     commands,
     comparisons,
+    deliveries,
     evidence,
     sentences,
     sources,
@@ -24,4 +25,5 @@ CATALOGUE: dict[str, str] = {
     **checks.TEXTS,
     **checklist.TEXTS,
     **commands.TEXTS,
+    **deliveries.TEXTS,
 }

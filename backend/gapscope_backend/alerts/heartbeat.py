@@ -1,0 +1,48 @@
+"""Heartbeats: a message at a steady pace to channels that ask for it, which stops when Gapscope does.
+
+A dead man's switch at its other end tells people. So it must not come from a Gapscope that only half works: it is sent
+while an evaluator of the alerts is at work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gapscope_backend.alerts.own_messages import heartbeat_delivery
+from gapscope_backend.store.alert_models import Channel
+from gapscope_backend.store.channels import list_channels
+from gapscope_backend.store.database import Database
+from gapscope_backend.store.deliveries import add_delivery
+from gapscope_backend.store.work import is_held
+
+EVALUATOR = "alerts"
+"""The kind of work that evaluates."""
+
+
+@dataclass
+class Heartbeats:
+    """Puts heartbeats into the outbox, one a channel and period, however many processes do so."""
+
+    _made: dict[str, int] = field(default_factory=dict)
+
+    async def add(self, database: Database, now_ns: int) -> None:
+        """Add this time's heartbeat for each channel that wants one and has none yet; a missed one stays missed."""
+        wanting = [channel for channel in await list_channels(database) if self._wants(channel, now_ns)]
+        if not wanting or not await is_held(database, EVALUATOR, now_ns):
+            return
+        made = [heartbeat_delivery(channel, _period(channel), now_ns) for channel in wanting]
+        async with database.write() as session:
+            for delivery in made:
+                await add_delivery(session, database.dialect, delivery)
+        self._made |= {channel.id: _slot(channel, now_ns) for channel in wanting}
+
+    def _wants(self, channel: Channel, now_ns: int) -> bool:
+        return channel.enabled and _period(channel) > 0 and self._made.get(channel.id) != _slot(channel, now_ns)
+
+
+def _period(channel: Channel) -> int:
+    return int(channel.settings.get("heartbeat_seconds", 0))
+
+
+def _slot(channel: Channel, now_ns: int) -> int:
+    return now_ns // (_period(channel) * 10**9)
