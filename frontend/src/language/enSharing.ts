@@ -87,6 +87,7 @@ export const EN_SHARING = {
     gpu: 'GPU',
     active: 'active',
     sm: 'SM active',
+    unlike: 'Far less active than the others',
     gaps: 'gaps',
     cores: 'CPU cores',
     workers: 'workers',

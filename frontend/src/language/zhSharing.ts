@@ -85,6 +85,7 @@ export const ZH_SHARING: typeof EN_SHARING = {
     gpu: '所用 GPU',
     active: '活跃',
     sm: 'SM 活跃',
+    unlike: '远不如其他进程活跃',
     gaps: '空隙',
     cores: 'CPU 核',
     workers: '子进程',

@@ -54,8 +54,9 @@ export interface KeyActions {
   clear(): void
 }
 
-export function useTimelineKeys(viewport: Viewport, { toGap, mark, enlarge, clear }: KeyActions): void {
-  const actions: Record<string, () => void> = {
+/** The keys that move a view. */
+export function moveKeys(viewport: Viewport): Record<string, () => void> {
+  return {
     w: () => viewport.zoom(ZOOM),
     '+': () => viewport.zoom(ZOOM),
     s: () => viewport.zoom(1 / ZOOM),
@@ -66,6 +67,12 @@ export function useTimelineKeys(viewport: Viewport, { toGap, mark, enlarge, clea
     ArrowRight: () => viewport.pan(PAN),
     f: () => viewport.fit(),
     z: () => viewport.zoomOut(),
+  }
+}
+
+export function useTimelineKeys(viewport: Viewport, { toGap, mark, enlarge, clear }: KeyActions): void {
+  const actions: Record<string, () => void> = {
+    ...moveKeys(viewport),
     l: () => (viewport.live.value ? viewport.pause() : viewport.goLive()),
     '.': () => toGap(1),
     ',': () => toGap(-1),
