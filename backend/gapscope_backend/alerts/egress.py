@@ -32,6 +32,8 @@ TOTAL_SECONDS = 15.0
 MOST_ADDRESSES = 32
 
 _SPOILT = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029]")
+_ODD_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
+"""A host that ends in a number is an address to some programs and a name to others."""
 _PORTS = {"http": 80, "https": 443}
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -121,10 +123,8 @@ class Egress:
             raise EgressError(f"{target.url.raw_host}: {self._reason(error)}") from None
 
     async def _addresses(self, host: str, port: int) -> tuple[Address, ...]:
-        try:
+        if _is_address(host):
             return (ipaddress.ip_address(host),)
-        except ValueError:
-            pass
         try:
             texts = await asyncio.wait_for(self.resolve(host, port), RESOLVE_SECONDS)
             found = tuple(dict.fromkeys(ipaddress.ip_address(text) for text in texts))
@@ -172,7 +172,17 @@ def _parsed(address: str) -> URL:
         raise BlockedError("the address ends in a #fragment, which is never sent; leave it out")
     if not port or "%" in host:
         raise BlockedError("the address holds a host or a port that is none")
+    if _ODD_NUMBER.search(host) and not _is_address(host):
+        raise BlockedError(f"{host[:100]} is no name; write an IPv4 address as four decimal numbers")
     return url
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_certificate(error: Exception) -> str:

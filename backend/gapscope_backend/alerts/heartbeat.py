@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gapscope_backend.alerts.own_messages import heartbeat_delivery
+from gapscope_backend.alerts.own_messages import message_of_heartbeat
 from gapscope_backend.store.alert_models import Channel
 from gapscope_backend.store.channels import list_channels
 from gapscope_backend.store.database import Database
@@ -30,7 +30,7 @@ class Heartbeats:
         wanting = [channel for channel in await list_channels(database) if self._wants(channel, now_ns)]
         if not wanting or not await is_held(database, EVALUATOR, now_ns):
             return
-        made = [heartbeat_delivery(channel, _period(channel), now_ns) for channel in wanting]
+        made = [message_of_heartbeat(channel, _period(channel), now_ns) for channel in wanting]
         async with database.write() as session:
             for delivery in made:
                 await add_delivery(session, database.dialect, delivery)

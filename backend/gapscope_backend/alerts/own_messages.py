@@ -20,13 +20,13 @@ def new_message_id() -> str:
     return f"msg_{secrets.token_hex(16)}"
 
 
-def test_delivery(channel: Channel, link: str, now_ns: int, due_ns: int) -> Delivery:
+def message_of_test(channel: Channel, link: str, now_ns: int, due_ns: int) -> Delivery:
     """A test of a channel, begun already by whoever asks for it."""
     message = _message(TEST, _TEST.of(channel=channel.name or channel.id), channel, link, now_ns)
     return _delivery(new_message_id(), channel, message, now_ns, due_ns, attempts=1)
 
 
-def heartbeat_delivery(channel: Channel, seconds: int, now_ns: int) -> Delivery:
+def message_of_heartbeat(channel: Channel, seconds: int, now_ns: int) -> Delivery:
     """The heartbeat of this time; made twice it is the same one."""
     told = f"{HEARTBEAT} {channel.id} {now_ns // (seconds * 10**9)}"
     message = _message(HEARTBEAT, _ALIVE.of(seconds=seconds), channel, "", now_ns)

@@ -71,6 +71,17 @@ class Wording:
     facts: tuple[tuple[str, str], ...]
     sections: tuple[tuple[str, tuple[str, ...]], ...]
     links: tuple[Link, ...]
+    colon: str = ": "
+
+    @property
+    def fact_lines(self) -> tuple[str, ...]:
+        """Each fact as a line."""
+        return tuple(f"{name}{self.colon}{value}" for name, value in self.facts)
+
+    @property
+    def in_short(self) -> str:
+        """Title and sentence in a line."""
+        return f"{self.title}{self.colon}{self.sentence}"
 
 
 def language_of(message: Message) -> Language:
@@ -95,6 +106,7 @@ def word(message: Message) -> Wording:
         facts=_facts(message, language),
         sections=tuple((title, lines) for title, lines in sections if lines),
         links=tuple(Link(_said(label, language), url) for label, url in links if url),
+        colon="：" if language == "zh-Hans" else ": ",
     )
 
 

@@ -16,7 +16,7 @@ from gapscope_backend.alerts.channels import KINDS, ChannelKind, SecretUse, Sett
 from gapscope_backend.alerts.channels.kind import MIN_HEARTBEAT_SECONDS
 from gapscope_backend.alerts.delivery import LEASE_NS, Deliveries
 from gapscope_backend.alerts.egress import Egress, EgressError
-from gapscope_backend.alerts.own_messages import new_message_id, test_delivery
+from gapscope_backend.alerts.own_messages import message_of_test, new_message_id
 from gapscope_backend.alerts.signing import key_of, new_secret
 from gapscope_backend.analysis.language import Language
 from gapscope_backend.errors import NotFoundError, UnprocessableError
@@ -123,7 +123,7 @@ class Channels:
         if channel is None:
             raise _unknown(channel_id)
         now_ns = self.clock()
-        delivery = test_delivery(channel, link, now_ns, now_ns + LEASE_NS)
+        delivery = message_of_test(channel, link, now_ns, now_ns + LEASE_NS)
         async with self.database.write() as session:
             await add_delivery(session, self.database.dialect, delivery)
         await Deliveries(self.database, self.egress, self.clock, self.monotonic).attempt(delivery)

@@ -16,7 +16,8 @@ from gapscope_backend.alerts.wording import Wording, cut, line_of, word
 MAX_BYTES = 20_000
 _LINE_LENGTH = 200
 _SENTENCE_LENGTH = 1000
-_MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
+_MARKUP = re.compile(r"([\\`*_\[\]|~>]|^[#+\-]|^\d+(?=[.)]))")
+"""What means something within a line, and what does at its beginning."""
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", "@": "＠"})
 """HTML is let through by markdown, and an @ before a number calls a person."""
 
@@ -49,7 +50,11 @@ def refusal(body: bytes) -> str:
 
 def escape(text: str) -> str:
     """A text that markdown shows as it is."""
-    return _MARKUP.sub(r"\\\1", text).translate(_ENTITIES)
+    return _MARKUP.sub(_escaped, text).translate(_ENTITIES)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}"
 
 
 def _address(envelope: Envelope) -> str:
@@ -72,7 +77,7 @@ def _body(title: str, parts: list[str]) -> dict[str, Any]:
 def _paragraphs(words: Wording) -> list[str]:
     """The links stand before the sections: those may be cut."""
     title = f"### {escape(cut(words.title, _LINE_LENGTH))}"
-    facts = (f"{escape(name)}: {escape(cut(value, _LINE_LENGTH))}" for name, value in words.facts)
+    facts = (escape(cut(line, _LINE_LENGTH)) for line in words.fact_lines)
     links = " ".join(f"[{escape(link.label)}]({quote(link.url, safe=_IN_URL)})" for link in words.links)
     sections = []
     for name, lines in words.sections:

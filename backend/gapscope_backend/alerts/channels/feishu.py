@@ -58,7 +58,7 @@ def _body(title: str, lines: list[list[dict[str, str]]], locale: str, envelope: 
 
 def _lines(words: Wording) -> list[list[dict[str, str]]]:
     """The links stand before the sections: those may be cut."""
-    texts = [cut(words.sentence, _SENTENCE_LENGTH), *(f"{name}: {value}" for name, value in words.facts)]
+    texts = [cut(words.sentence, _SENTENCE_LENGTH), *words.fact_lines]
     links = [[{"tag": "a", "text": link.label, "href": link.url}] for link in words.links]
     for title, lines in words.sections:
         texts += [title, *(f"  {line}" for line in lines)]

@@ -51,7 +51,7 @@ def _payload(message: Message) -> dict[str, Any]:
     details = {name: cut(value, _TEXT_LENGTH) for name, value in words.facts}
     details |= {title: [cut(line, _TEXT_LENGTH) for line in lines] for title, lines in words.sections}  # type: ignore[misc]
     return {
-        "summary": cut(f"{words.title}: {words.sentence}", SUMMARY_LENGTH),
+        "summary": cut(words.in_short, SUMMARY_LENGTH),
         "source": cut(line_of(message.host), KEY_LENGTH) or "gapscope",
         "severity": _SEVERITIES.get(message.severity, "error"),
         "timestamp": iso(message.started_ns),

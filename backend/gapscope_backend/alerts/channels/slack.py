@@ -30,7 +30,7 @@ def build(message: Message, envelope: Envelope) -> Outgoing:
         _links(words.links),
     ]
     body = {
-        "text": escape(cut(f"{words.title}: {words.sentence}", TEXT_LENGTH // 5)),
+        "text": escape(cut(words.in_short, TEXT_LENGTH // 5)),
         "blocks": [block for block in blocks if block is not None],
         "unfurl_links": False,
         "unfurl_media": False,
@@ -54,7 +54,7 @@ def _markup(text: str) -> dict[str, Any]:
 def _facts(words: Wording) -> dict[str, Any] | None:
     if not words.facts:
         return None
-    return {"type": "context", "elements": [_plain(f"{name}: {value}", _LINE_LENGTH) for name, value in words.facts]}
+    return {"type": "context", "elements": [_plain(line, _LINE_LENGTH) for line in words.fact_lines]}
 
 
 def _section(title: str, lines: tuple[str, ...]) -> dict[str, Any]:
