@@ -26,6 +26,7 @@ from gapscope_backend.store.deliveries import (
     FAILED,
     PENDING,
     Outcome,
+    Room,
     any_due,
     claim_deliveries,
     finish_delivery,
@@ -63,15 +64,18 @@ class Deliveries:
         """Begin with what is due, as far as there is room."""
         now_ns = self.clock()
         await self._heartbeats.add(self.database, now_ns)
-        room = AT_ONCE - len(self._running)
-        if room <= 0 or not await any_due(self.database, now_ns):
-            return
-        counts = Counter(self._running.values())
-        busy = [channel for channel, count in counts.items() if count >= AT_ONCE_PER_CHANNEL]
-        for claimed in await claim_deliveries(self.database, now_ns, now_ns + self.lease_ns, room, busy):
-            task = asyncio.create_task(self._attempt_logged(claimed), name=f"delivery {claimed.id}")
-            self._running[task] = claimed.channel_id
-            task.add_done_callback(lambda done: self._running.pop(done, None))
+        while len(self._running) < AT_ONCE and await any_due(self.database, now_ns):
+            room = Room(AT_ONCE - len(self._running), AT_ONCE_PER_CHANNEL, Counter(self._running.values()))
+            found = await claim_deliveries(self.database, now_ns, now_ns + self.lease_ns, room)
+            if not found:
+                return
+            for claimed in found:
+                self._begin(claimed)
+
+    def _begin(self, claimed: Delivery) -> None:
+        task = asyncio.create_task(self._attempt_logged(claimed), name=f"delivery {claimed.id}")
+        self._running[task] = claimed.channel_id
+        task.add_done_callback(lambda done: self._running.pop(done, None))
 
     async def settle(self) -> None:
         """Wait for the attempts that are on their way."""

@@ -9,8 +9,9 @@ PostgreSQL's workers pass over rows that another is just claiming; SQLite has on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, or_, select, tuple_, update
@@ -54,19 +55,28 @@ async def any_due(database: Database, now_ns: int) -> bool:
         return await session.scalar(query) is not None
 
 
-async def claim_deliveries(
-    database: Database, now_ns: int, until_ns: int, limit: int, busy: Collection[str] = ()
-) -> list[Delivery]:
-    """Claim up to ``limit`` due rows until ``until_ns``, longest due first, but none of ``busy`` channels.
+@dataclass(frozen=True)
+class Room:
+    """How many rows may be claimed: in all, and of each channel, of which ``taken`` are on their way already."""
+
+    rows: int
+    of_channel: int
+    taken: Mapping[str, int] = field(default_factory=dict)
+
+
+async def claim_deliveries(database: Database, now_ns: int, until_ns: int, room: Room) -> list[Delivery]:
+    """Claim due rows until ``until_ns``, longest due first, as far as there is room. None: there is none, or no row.
 
     Of a group only the newest state is told: older ones become superseded. While an older one is on its way the newer
     one waits, so that they arrive in their order.
     """
+    counts = Counter(room.taken)
+    full = [channel for channel, count in counts.items() if count >= room.of_channel]
     due = (
         select(Delivery)
-        .where(Delivery.state == PENDING, Delivery.due_ns <= now_ns, Delivery.channel_id.not_in(busy))
+        .where(Delivery.state == PENDING, Delivery.due_ns <= now_ns, Delivery.channel_id.not_in(full))
         .order_by(Delivery.due_ns, Delivery.created_ns)
-        .limit(limit)
+        .limit(room.rows)
         .with_for_update(skip_locked=True)
     )
     async with database.write() as session:
@@ -79,8 +89,9 @@ async def claim_deliveries(
         for row in found:
             if _told(row) and row.created_ns < newest.get((row.channel_id, row.group_key), 0):
                 row.state, row.done_ns = SUPERSEDED, now_ns
-            elif not _told(row) or await _alone(session, row, now_ns):
+            elif counts[row.channel_id] < room.of_channel and (not _told(row) or await _alone(session, row, now_ns)):
                 row.attempts, row.due_ns = row.attempts + 1, until_ns
+                counts[row.channel_id] += 1
                 claimed.append(row)
         return claimed
 
