@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from typing import Any
@@ -292,3 +293,13 @@ async def test_only_some_stay_open_and_no_file_is_left(sharing: Sharing, monkeyp
     assert len([name for name in os.listdir(sharing.folder) if name.startswith("share-")]) == 2
     await sharing.shares.close()
     assert not [name for name in os.listdir(sharing.folder) if name.startswith("share-")]
+
+
+async def test_many_who_open_a_link_at_once(sharing: Sharing, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = (await sharing.share(**span(430, 440), public=True))["link"]
+    paths = [f"/shared/{link}/hosts/node-1/gaps?from={at(430)}&to={at(440)}"] * 12
+    assert {status for status, _ in await asyncio.gather(*(sharing.get(path, True) for path in paths))} == {200}
+    assert len([name for name in os.listdir(sharing.folder) if name.startswith("share-")]) == 1
+    monkeypatch.setattr(shares, "MOST_WAITING", 0)
+    status, problem = await sharing.get(paths[0], stranger=True)
+    assert (status, problem["error"]) == (503, "busy")

@@ -40,8 +40,10 @@ MAX_BYTES = 256 << 20
 """Of what a link shows."""
 OPEN_AT_ONCE = 8
 """Shares that stay open for the next request."""
-MOST_OPEN = 32
 MADE_AT_ONCE = 2
+SERVED_AT_ONCE = 4
+"""Requests of all links together, so that a public one that many open leaves room for those who work here."""
+MOST_WAITING = 64
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Shares:
     scratch: Path
     _open: OrderedDict[str, _Held] = field(default_factory=OrderedDict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _serving: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SERVED_AT_ONCE))
+    _waiting: int = 0
     _making: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MADE_AT_ONCE))
 
     async def share_incident(self, incident_id: str, wish: ShareWish, now_ns: int) -> str:
@@ -155,12 +159,25 @@ class Shares:
 
     @asynccontextmanager
     async def opened(self, share: Share) -> AsyncIterator[Frozen]:
-        """What a share shows, open as long as the block lasts, and after it until others are wanted more."""
-        held = await self._hold(share)
+        """What a share shows, open as long as the block lasts, and after it until others are wanted more.
+
+        Only so many blocks run at once. Raises BusyError when too many wait already.
+        """
+        if self._waiting >= MOST_WAITING:
+            raise BusyError("too many requests for shares at once; ask again in some seconds")
+        self._waiting += 1
         try:
-            yield held.frozen
+            await self._serving.acquire()
         finally:
-            held.users -= 1
+            self._waiting -= 1
+        try:
+            held = await self._hold(share)
+            try:
+                yield held.frozen
+            finally:
+                held.users -= 1
+        finally:
+            self._serving.release()
 
     async def close(self) -> None:
         """Close what is open."""
@@ -182,8 +199,6 @@ class Shares:
         unused = [key for key, held in self._open.items() if not held.users]
         for key in unused[: max(0, len(self._open) - OPEN_AT_ONCE + 1)]:
             await self._open.pop(key).stack.aclose()
-        if len(self._open) >= MOST_OPEN:
-            raise BusyError("too many shares are looked at at once; ask again in some seconds")
 
     async def _unpack(self, share: Share) -> _Held:
         async with AsyncExitStack() as stack:
