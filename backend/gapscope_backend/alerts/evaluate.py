@@ -126,7 +126,7 @@ def _evaluate_rule(memory: Memory, look: Look, rule: Rule) -> Iterator[Transitio
         return rule.scope.takes(gpu, job)
 
     notes = memory.notes.setdefault(rule.id, {})
-    question = Question(look, rule.settings, list(tracks), notes, takes)
+    question = Question(look, rule.settings, dict(tracks), notes, takes)
     for finding in rule.kind.find(question):
         if finding.alone:
             yield from _passed(rule, finding, tracks)
@@ -164,7 +164,8 @@ def _passed(rule: Rule, finding: Finding, tracks: Mapping[tuple[str, str], Track
 
 
 def _observation(finding: Finding) -> Observation:
-    return Observation(finding.at_ns, finding.truth, finding.since_ns, finding.held_ns, finding.in_order)
+    since_ns, held_ns, clear_ns = finding.since_ns, finding.held_ns, finding.clear_ns
+    return Observation(finding.at_ns, finding.truth, since_ns, held_ns, finding.in_order, clear_ns)
 
 
 def _key(told: str) -> tuple[str, str]:

@@ -51,13 +51,15 @@ class Timing:
 @dataclass(frozen=True)
 class Observation:
     """One look at time ``at_ns``. ``since_ns`` and ``held_ns``: since when it holds and for how much measured time,
-    where the source knows better than a sum over looks. ``in_order`` False: its times may go back."""
+    ``clear_ns``: for how much it has been clear, where the source knows better than a sum over looks. ``in_order``
+    False: its times may go back."""
 
     at_ns: int
     truth: Truth
     since_ns: int | None = None
     held_ns: int | None = None
     in_order: bool = True
+    clear_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def advance(track: Track | None, seen: Observation, timing: Timing) -> tuple[Tra
         return after, [*changes, *(more or [Change.RENEWED])]
     if seen.truth is Truth.BETWEEN:
         return replace(track, clear_ns=None), [*changes, Change.RENEWED]
-    return _clear(track, measured_ns, timing, changes)
+    clear_ns = 0 if track.clear_ns is None else track.clear_ns + measured_ns
+    return _clear(track, max(clear_ns, seen.clear_ns or 0), timing, changes)
 
 
 def lose(track: Track) -> tuple[Track, list[Change]]:
@@ -120,10 +123,9 @@ def _fire(track: Track, timing: Timing) -> tuple[Track, list[Change]]:
     return track, []
 
 
-def _clear(track: Track, measured_ns: int, timing: Timing, changes: list[Change]) -> tuple[Track | None, list[Change]]:
+def _clear(track: Track, clear_ns: int, timing: Timing, changes: list[Change]) -> tuple[Track | None, list[Change]]:
     if track.state == PENDING:
         return None, [*changes, Change.ENDED]
-    clear_ns = 0 if track.clear_ns is None else track.clear_ns + measured_ns
     if clear_ns >= timing.clear_for_ns:
         return None, [*changes, Change.RESOLVED]
     return replace(track, clear_ns=clear_ns), [*changes, Change.RENEWED]

@@ -72,7 +72,7 @@ class Drop:
     """A drop in ns since the epoch: ``end_ns`` is how far it reached, ``ongoing`` whether it may go on.
 
     ``active_ratio`` is the mean over it, ``threshold_ratio`` and ``baseline_ratio`` what it was held against when it
-    was told (baseline None: not known yet).
+    was told (baseline None: not known yet), ``measured_ns`` how much of it was measured.
     """
 
     start_ns: int
@@ -81,6 +81,7 @@ class Drop:
     active_ratio: float
     threshold_ratio: float
     baseline_ratio: float | None
+    measured_ns: int = field(default=0, compare=False)
 
 
 @dataclass
@@ -144,6 +145,7 @@ class DropState:
             active_ratio=self.low_active / max(1, self.low_cells) / ONE,
             threshold_ratio=self.told_threshold / ONE,
             baseline_ratio=None if self.told_baseline == UNKNOWN else self.told_baseline / ONE,
+            measured_ns=self.low_cells * CELL_NS,
         )
 
     def forget_low(self) -> None:

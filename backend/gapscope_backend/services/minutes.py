@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from gapscope_backend.alerts.look import slim_ledgers
 from gapscope_backend.analysis.language import as_message, from_message
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.services.background import end
@@ -38,6 +39,7 @@ class Minutes:
     _recent: Recent = field(init=False)
     _held: dict[int, LastMinute] = field(default_factory=dict)
     _running: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    _kept_ns: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._recent = Recent(self.database)
@@ -71,6 +73,7 @@ class Minutes:
     async def store(self, hosts: Iterable[Host]) -> None:
         """Keep the minutes of these hosts."""
         rows: dict[int, dict[str, Any]] = {}
+        kept: dict[int, bytes] = {}
         for host in hosts:
             minute = self._held[host.id]
             if minute.verdict is not None:
@@ -81,8 +84,11 @@ class Minutes:
                     "verdict": msgspec.json.encode(minute.verdict, enc_hook=as_message),
                     "active": msgspec.json.encode(minute.active),
                 }
+                if minute.verdict.start_ns >= self._kept_ns.get(host.id, 0):
+                    kept[host.id] = slim_ledgers(rows[host.id]["verdict"])
         if rows:
-            await store_verdicts(self.database, rows)
+            await store_verdicts(self.database, rows, kept)
+            self._kept_ns |= {host_id: rows[host_id]["end_ns"] for host_id in kept}
 
     async def close(self) -> None:
         """End what is still being computed."""

@@ -62,6 +62,11 @@ class _Watched:
     watch: Watch
     saved_ns: int
     late: _Late | None = None
+    saved_drops: tuple[Any, ...] = ()
+
+    def is_due(self, now_ns: int) -> bool:
+        """Whether its state is to be written down."""
+        return now_ns - self.saved_ns >= SAVE_NS or self.watch.drops != self.saved_drops
 
 
 @dataclass
@@ -183,6 +188,7 @@ class Rolling:
         while watch.watermark_ns < cell_floor(until_ns):
             episodes = await advance_watch(self.database, host, watch, min(watch.watermark_ns + CHUNK_NS, until_ns))
             await self.incidents.record(host, None, episodes, late=True)
+        watched.watch.note_over({**drop, "noted_ns": watched.watch.watermark_ns} for drop in watch.over)
 
     async def _judge_due(self, hosts: Iterable[Host]) -> None:
         due = [host for host in hosts if host.id in self._watched and self._is_old(host)]
@@ -218,9 +224,10 @@ class Rolling:
         watched.watch = trial
 
     async def _save_due(self) -> None:
-        """Write the watches down now and then: a restart then has little to go through again."""
+        """Write the watches down now and then: a restart then has little to go through again. Those in which a GPU
+        is in a drop, or was just now, each time: the alerts read them."""
         now_ns = self.clock()
-        due = {key: held for key, held in self._watched.items() if now_ns - held.saved_ns >= SAVE_NS}
+        due = {key: held for key, held in self._watched.items() if held.is_due(now_ns)}
         if not due:
             return
         async with self.database.write() as session:
@@ -228,7 +235,7 @@ class Rolling:
             for host_id, watched in due.items():
                 await save_watch(session, self.database.dialect, host_id, watched.watch, now_ns)
         for watched in due.values():
-            watched.saved_ns = now_ns
+            watched.saved_ns, watched.saved_drops = now_ns, watched.watch.drops
 
     async def _guarded(self, host: Host, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -7,7 +7,7 @@ the same data watched twice gives the same episodes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,9 @@ HOLDERS = "gpu_processes_count"
 _SECOND_NS = 1_000_000_000
 CONTEXT_NS = 10 * _SECOND_NS
 """Read before the cells that are new: slow series reach back, and the counters' lag is a median of some estimates."""
+MAX_OVER = 50
+STIRRED_NS = 120 * _SECOND_NS
+"""So long after a drop is over its host's state is written down with all data: alerts count how long it is clear."""
 LATENESS_NS = 1_500_000_000
 """How far behind the newest data the watermark stays: the counters' lag, and one period of data that comes at 1 Hz."""
 
@@ -64,26 +67,42 @@ class Episode:
 
 @dataclass
 class Watch:
-    """What is remembered of a host. ``costly`` holds the costly stretches by GPU and cause."""
+    """What is remembered of a host. ``costly`` holds the costly stretches by GPU and cause, ``over`` the newest drops
+    that ended, as plain data: alerts tell of them too, whatever became of them here."""
 
     watermark_ns: int
     gpus: dict[str, DropState] = field(default_factory=dict)
     costly: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    over: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        return {"gpus": {key: state.to_json() for key, state in self.gpus.items()}, "costly": self.costly}
+        gpus = {key: state.to_json() for key, state in self.gpus.items()}
+        return {"gpus": gpus, "costly": self.costly, "over": self.over}
 
     @staticmethod
     def from_json(watermark_ns: int, data: Mapping[str, Any]) -> Watch:
         """From plain data."""
         states = {key: DropState.from_json(state) for key, state in data.get("gpus", {}).items()}
         costly = {gpu: {cause: list(span) for cause, span in of.items()} for gpu, of in data.get("costly", {}).items()}
-        return Watch(watermark_ns, states, costly)
+        return Watch(watermark_ns, states, costly, [dict(drop) for drop in data.get("over", [])])
 
     def copy(self) -> Watch:
         """The same, sharing nothing."""
         return Watch.from_json(self.watermark_ns, self.to_json())
+
+    def note_over(self, drops: Iterable[Mapping[str, Any]]) -> None:
+        """Remember drops that ended."""
+        self.over = [*self.over, *map(dict, drops)][-MAX_OVER:]
+
+    @property
+    def drops(self) -> tuple[Any, ...]:
+        """Something else whenever a drop began, went on or ended, and for a while after that with all data."""
+        current = tuple(
+            (key, state.low_start_ns, state.low_end_ns) for key, state in self.gpus.items() if state.dropped
+        )
+        last_ns = max((drop["noted_ns"] for drop in self.over), default=0)
+        return (current, len(self.over), last_ns, max(0, last_ns + STIRRED_NS - self.watermark_ns))
 
 
 def cell_floor(time_ns: int) -> int:
@@ -111,6 +130,7 @@ def _feed(watch: Watch, window: Window, until_ns: int, settings: DropSettings) -
         active, owned = _cells(window, gpu, state.owned)
         drops = advance(state, window.start_ns, active[:complete], owned[:complete], settings)
         found += [_episode(gpu.key, drop) for drop in drops]
+        watch.note_over(_plain_drop(gpu.key, drop, until_ns) for drop in drops)
         if state.current is not None:
             found.append(_episode(gpu.key, state.current))
     watch.watermark_ns = until_ns
@@ -124,6 +144,18 @@ def _cells(window: Window, gpu: Gpu, owned: bool) -> tuple[Floats, Flags]:
     last = np.maximum.accumulate(told)
     held = np.where(last >= 0, holders[np.maximum(last, 0)] >= 1, owned)
     return read_counters(window, gpu).graphics, held
+
+
+def _plain_drop(gpu: str, drop: Drop, noted_ns: int) -> dict[str, Any]:
+    return {
+        "gpu": gpu,
+        "start_ns": drop.start_ns,
+        "end_ns": drop.end_ns,
+        "measured_ns": drop.measured_ns,
+        "active_ratio": drop.active_ratio,
+        "threshold_ratio": drop.threshold_ratio,
+        "noted_ns": noted_ns,
+    }
 
 
 def _episode(gpu: str, drop: Drop) -> Episode:

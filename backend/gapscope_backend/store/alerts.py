@@ -32,6 +32,7 @@ class Stand:
     watch_saved_ns: int
     verdict_made_ns: int
     latest_ns: int
+    facts_digest: bytes
 
 
 async def stands(database: Database) -> list[Stand]:
@@ -44,6 +45,7 @@ async def stands(database: Database) -> list[Stand]:
             func.coalesce(HostWatch.saved_ns, 0),
             func.coalesce(HostVerdict.made_ns, 0),
             func.coalesce(HostLatest.t_ns, 0),
+            Host.facts_digest,
         )
         .join(HostWatch, HostWatch.host_id == Host.id, isouter=True)
         .join(HostVerdict, HostVerdict.host_id == Host.id, isouter=True)
@@ -116,13 +118,6 @@ async def incidents_of(
             for row in await session.scalars(query.order_by(Incident.start_ns, Incident.id)):
                 found[row.host_id].append(row)
     return found
-
-
-async def closed_since(database: Database, updated_ns: int) -> list[Incident]:
-    """Incidents that were renewed since and are over: the drops of data that came late are in these alone."""
-    query = select(Incident).where(Incident.updated_ns >= updated_ns, Incident.state != "open")
-    async with database.read() as session:
-        return list(await session.scalars(query))
 
 
 async def events_since(database: Database, received_ns: int, kinds: Sequence[str]) -> list[Event]:
@@ -240,22 +235,19 @@ async def list_rules(database: Database) -> list[AlertRule]:
         return list(await session.scalars(select(AlertRule).order_by(AlertRule.id)))
 
 
-async def rules_revision(database: Database) -> tuple[int, int]:
+async def rules_revision(database: Database) -> tuple[int, ...]:
     """Changes whenever any rule does."""
+    figures = (func.count(AlertRule.id), func.sum(AlertRule.revision), func.max(AlertRule.updated_ns))
     async with database.read() as session:
-        query = select(func.count(AlertRule.id), func.coalesce(func.sum(AlertRule.revision), 0))
-        count, total = (await session.execute(query)).one()
-    return int(count), int(total)
+        return tuple(int(figure or 0) for figure in (await session.execute(select(*figures))).one())
 
 
 async def put_rules(database: Database, rows: Iterable[Mapping[str, Any]], gone: Iterable[str] = ()) -> None:
     """Add or change rules, each with one revision more, and forget others, in one transaction."""
     async with database.write() as session:
         known = {row.id: row.revision for row in await session.scalars(select(AlertRule))}
-        base = max(known.values(), default=0)
         for row in rows:
-            # Never a sum that was there before: a rule that goes takes its revisions with it.
-            values = {**row, "revision": max(base, known.get(row["id"], 0)) + 1 + sum(known.values())}
+            values = {**row, "revision": known.get(row["id"], 0) + 1}
             statement = insert(database.dialect, AlertRule).values(**values)
             await session.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
         forgotten = list(gone)

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from gapscope_backend.store.alerts import store_minute
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.models import Chunk, HostVerdict, HostWatch, IngestHot
 from gapscope_backend.store.slices import slices
@@ -86,9 +87,14 @@ async def read_verdicts(database: Database, host_ids: Sequence[int]) -> list[Hos
     return found
 
 
-async def store_verdicts(database: Database, rows: Mapping[int, Mapping[str, Any]]) -> None:
-    """Keep rolling verdicts, by host id, in one transaction."""
+async def store_verdicts(
+    database: Database, rows: Mapping[int, Mapping[str, Any]], minutes: Mapping[int, bytes]
+) -> None:
+    """Keep rolling verdicts, by host id, in one transaction; of some their ``minutes`` too, for longer."""
     async with database.write() as session:
+        for host_id, ledgers in minutes.items():
+            end_ns, stored_ns = rows[host_id]["end_ns"], rows[host_id]["made_ns"]
+            await store_minute(session, database.dialect, host_id, end_ns, stored_ns, ledgers)
         for host_id, values in rows.items():
             statement = insert(database.dialect, HostVerdict).values(host_id=host_id, **values)
             await session.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=dict(values)))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gapscope_backend.alerts.look import GpuFacts, HostFacts, Look
-from gapscope_backend.alerts.states import Truth
+from gapscope_backend.alerts.states import Track, Truth
 from gapscope_backend.analysis.causes import BY_ID
 from gapscope_backend.analysis.language import Text
 from gapscope_backend.analysis.verdict import NONE
@@ -35,6 +35,7 @@ class Finding:
     threshold: float | None = None
     since_ns: int | None = None
     held_ns: int | None = None
+    clear_ns: int | None = None
     end_ns: int | None = None
     cause: str = ""
     incident: str = ""
@@ -50,14 +51,14 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Question:
-    """What ``find`` is asked: a look, the settings, the subjects that have a state now, and a place for notes.
+    """What ``find`` is asked: a look, the settings, what is remembered of subjects, and a place for notes.
 
     ``takes`` says whether the rule's scope takes a GPU or a job.
     """
 
     look: Look
     settings: Any
-    tracked: Collection[Key]
+    tracked: Mapping[Key, Track]
     notes: dict[str, Any]
     takes: Callable[[GpuFacts | None, str], bool]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from gapscope_backend.alerts.look import DropLook, DropsLook
 from gapscope_backend.alerts.rules.kind import DROPS, FAULTS, Finding, Kind, Question, gpu_name, takes_cause, title_of
-from gapscope_backend.alerts.states import Truth
+from gapscope_backend.alerts.states import Track, Truth
 from gapscope_backend.analysis.language import Text
 
 
@@ -28,17 +28,30 @@ def find(question: Question) -> Iterator[Finding]:
     for drop in drops.over:
         if drop.gpu in wanted and _counts(question.settings, drop):
             yield _finding(question, drop, drop.end_ns, alone=True)
-    tracked = {subject for subject, _ in question.tracked}
     for key in sorted(wanted):
-        current = drops.current.get(key)
-        if current is not None and (_counts(question.settings, current) or (key in tracked and not current.cause)):
+        current, tracked = drops.current.get(key), question.tracked.get((key, ""))
+        ended_ns = _ended_ns(drops, key, tracked)
+        if tracked and current and ended_ns is not None and tracked.began_ns < ended_ns <= current.start_ns:
+            yield _clear(key, current.start_ns, ended_ns)
+        if current and (_counts(question.settings, current) or (tracked and not current.cause)):
             yield _finding(question, current, drops.at_ns)
-        elif key in tracked or key in drops.measured:
-            yield Finding(key, drops.at_ns, _absent(drops, key))
+        elif tracked and key not in drops.measured:
+            yield Finding(key, drops.at_ns, Truth.UNKNOWN)
+        elif tracked:
+            yield _clear(key, drops.at_ns, ended_ns)
 
 
-def _absent(drops: DropsLook, key: str) -> Truth:
-    return Truth.CLEARS if key in drops.measured else Truth.UNKNOWN
+def _ended_ns(drops: DropsLook, key: str, tracked: Track | None) -> int | None:
+    """When the drop that is tracked ended, as far as this look tells."""
+    if tracked is None:
+        return None
+    return max((drop.end_ns for drop in drops.over if drop.gpu == key and drop.end_ns > tracked.began_ns), default=None)
+
+
+def _clear(key: str, at_ns: int, ended_ns: int | None) -> Finding:
+    """Clear since the drop ended, where that is known."""
+    clear_ns = None if ended_ns is None else at_ns - ended_ns
+    return Finding(key, at_ns, Truth.CLEARS, clear_ns=clear_ns, end_ns=ended_ns)
 
 
 def _counts(settings: Settings, drop: DropLook) -> bool:
@@ -79,5 +92,5 @@ KIND = Kind(
     needs=DROPS,
     unit="ratio",
     find=find,
-    gap_seconds=15.0,
+    gap_seconds=120.0,
 )
