@@ -14,7 +14,6 @@ ChannelKindName = Literal["webhook", "slack", "feishu", "dingtalk", "pagerduty",
 DeliveryState = Literal["pending", "delivered", "failed", "superseded"]
 DeliveryKind = Literal["firing", "resolved", "test", "heartbeat"]
 Secret = Annotated[str, Meta(min_length=8, max_length=256)]
-CHANNEL_ID = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 
 
 class ChannelRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -32,6 +32,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("incident", "write an incident into a file that opens anywhere"),
     ("open", "show an incident file on the page"),
     ("export", "write the stored series of a host into a CSV, Arrow or Parquet file"),
+    ("alerts", "channels, test messages, and what was sent"),
     ("login", "print a new one-time address to log in with"),
 )
 SERVER_PACKAGES = ("sqlalchemy", "alembic", "aiosqlite", "psycopg")

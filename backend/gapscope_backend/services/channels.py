@@ -19,13 +19,14 @@ from gapscope_backend.alerts.egress import Egress, EgressError
 from gapscope_backend.alerts.own_messages import message_of_test, new_message_id
 from gapscope_backend.alerts.signing import key_of, new_secret
 from gapscope_backend.analysis.language import Language
-from gapscope_backend.errors import NotFoundError, UnprocessableError
+from gapscope_backend.errors import MalformedError, NotFoundError, UnprocessableError
 from gapscope_backend.store.alert_models import Channel, Delivery
 from gapscope_backend.store.channels import channel_of, delete_channel, list_channels, locked_channel
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.deliveries import PENDING, add_delivery, delivery_of
 
 MOST_CHANNELS = 200
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?")
 _OURS = ("webhook-", "content-", "transfer-", "proxy-", "sec-")
@@ -64,6 +65,8 @@ class Channels:
 
         Raises UnprocessableError for what its kind does not take, and for an address that may not be reached.
         """
+        if not _ID.fullmatch(channel_id):
+            raise MalformedError("the id of a channel is made of a-z, 0-9, dot, - and _, at most 64 of them", "channel")
         before = await channel_of(self.database, channel_id)
         settings, kept, made = _checked(wish, before)
         if settings.url and (before is None or settings.url != before.settings.get("url")):

@@ -1,7 +1,8 @@
 """Engines: addresses of databases, and connections set up as the store needs them.
 
 SQLite is a file with one writer at a time; PostgreSQL (psycopg 3, with or without Citus) takes any number of processes.
-A password may stand in the address, in PGPASSWORD or in a pgpass file; it is shown nowhere.
+A password may stand in the address, in PGPASSWORD or in a pgpass file; it is shown nowhere. Nor is what a failed
+statement would have written: some of it is secret.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def _postgresql(url: URL, patient: bool) -> AsyncEngine:
         url.difference_update_query(["options"]),
         connect_args={name: value for name, value in arguments.items() if name not in url.query or name == "options"},
         pool_pre_ping=True,
+        hide_parameters=True,
         pool_size=CONNECTIONS,
         max_overflow=MORE_CONNECTIONS,
     )
@@ -113,7 +115,7 @@ def _postgresql(url: URL, patient: bool) -> AsyncEngine:
 def _sqlite(url: URL) -> AsyncEngine:
     if url.database and url.database != ":memory:":
         Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    engine = create_async_engine(url)
+    engine = create_async_engine(url, hide_parameters=True)
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine

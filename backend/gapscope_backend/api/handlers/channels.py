@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 from aiohttp import web
 
 from gapscope_backend.alerts.channels import KINDS
 from gapscope_backend.api.answers import json_answer
 from gapscope_backend.api.channel_schema import (
-    CHANNEL_ID,
     ChannelInfo,
     ChannelKept,
     ChannelRequest,
@@ -47,8 +44,6 @@ async def put_channel(request: web.Request) -> web.Response:
     context = request.app[CONTEXT]
     user_of(request)
     channel_id = request.match_info["channel"]
-    if not re.fullmatch(CHANNEL_ID, channel_id):
-        raise MalformedError("the id of a channel is made of a-z, 0-9, dot, - and _, at most 64 of them", "channel")
     try:
         asked = _REQUEST.decode(await request.read())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,0 +1,20 @@
+"""``gapscope alerts``: who is told of what, whether or not the server runs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from gapscope_backend.cli import alerts_delivery
+
+
+def add_parser(commands: Any) -> None:
+    """Actions of ``gapscope alerts``."""
+    parser = commands.add_parser("alerts", help="channels, test messages, and what was sent")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    alerts_delivery.add_actions(actions)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the chosen action."""
+    return alerts_delivery.run(arguments)
