@@ -56,21 +56,23 @@ class Told:
 
 @dataclass
 class Stage:
-    """``paused`` stops the evaluator, ``watching`` False the watch."""
+    """It begins at second ``begin``, when all that was measured before arrives at once. ``paused``: no evaluator."""
 
     database: Database
     rules: str
     analyse: Callable[[Window], Verdict] = field(default_factory=Story)
     restarts: bool = False
     channels: Sequence[str] = ("ops",)
-    clock: ServerClock = field(default_factory=lambda: ServerClock(START))
-    second: int = 0
+    begin: int = 60
+    second: int = field(init=False)
     told: list[Told] = field(default_factory=list)
     paused: bool = False
+    clock: ServerClock = field(init=False)
     watch: Watching = field(init=False)
     alerting: Alerting = field(init=False)
 
     def __post_init__(self) -> None:
+        self.second, self.clock = self.begin, ServerClock(START + self.begin * SECOND)
         self.watch = Watching(self.database, self.clock, self.analyse)
         self.restart()
 
@@ -88,8 +90,9 @@ class Stage:
         await sync_rules(self.database, specs, self.clock())
 
     async def add_channel(self, name: str) -> None:
-        row = Channel(id=name, kind="webhook", name=name, settings={"url": "https://example.org"}, secrets=[], enabled=True,
-                      origin="api", revision=1, updated_ns=self.clock())  # fmt: skip
+        settings = {"url": "https://example.org"}
+        row = Channel(id=name, kind="webhook", name=name, settings=settings, secrets=[], enabled=True, origin="api",
+                      revision=1, updated_ns=self.clock())  # fmt: skip
         async with self.database.write() as session:
             session.add(row)
 
@@ -100,7 +103,7 @@ class Stage:
         actions: Mapping[int, Action] | None = None,
     ) -> None:
         """Let the seconds pass; ``batches`` come with the second at which each arrives."""
-        if self.second == 0:
+        if self.second == self.begin:
             await self.change_rules(self.rules)
             for name in self.channels:
                 await self.add_channel(name)

@@ -110,9 +110,9 @@ def _sparkline(around: Around) -> Sparkline | None:
     values = list(around.active)[-SPARKLINE_LENGTH:]
     if not any(value is not None for value in values):
         return None
-    values = [None] * (SPARKLINE_LENGTH - len(values)) + values
+    before: list[float | None] = [None] * (SPARKLINE_LENGTH - len(values))
     minutes = SPARKLINE_LENGTH * SPARK_STEP_NS / SECOND_NS / 60
-    return Sparkline(text=blocks(values), scale=Text("GPU active, last {minutes:.0f} min, 0-100 %", minutes=minutes))
+    return Sparkline(text=blocks(before + values), scale=Text("GPU active, last {minutes:.0f} min, 0-100 %", minutes=minutes))
 
 
 def _line(due: Due, row: Any, host: str, around: Around) -> AlertLine:
