@@ -112,7 +112,8 @@ def _sparkline(around: Around) -> Sparkline | None:
         return None
     before: list[float | None] = [None] * (SPARKLINE_LENGTH - len(values))
     minutes = SPARKLINE_LENGTH * SPARK_STEP_NS / SECOND_NS / 60
-    return Sparkline(text=blocks(before + values), scale=Text("GPU active, last {minutes:.0f} min, 0-100 %", minutes=minutes))
+    scale = Text("GPU active, last {minutes:.0f} min, 0-100 %", minutes=minutes)
+    return Sparkline(text=blocks(before + values), scale=scale)
 
 
 def _line(due: Due, row: Any, host: str, around: Around) -> AlertLine:

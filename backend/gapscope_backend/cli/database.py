@@ -29,6 +29,8 @@ class ServerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention_minutes_days: float | None = None
     role: str | None = None
     webhook_allow: list[str] | None = None
+    alerts: str | None = None
+    public_url: str | None = None
 
     def __post_init__(self) -> None:
         if self.role is not None and self.role not in ROLES:

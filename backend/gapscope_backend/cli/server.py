@@ -11,8 +11,9 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gapscope_backend.cli.arguments import add_data_option
@@ -25,10 +26,12 @@ from gapscope_backend.cli.database import (
     config_words,
     read_server_file,
 )
+from gapscope_backend.cli.errors import UsageError
 from gapscope_backend.cli.folder import DEFAULT_PORT, locked, worker_name
 
 if TYPE_CHECKING:
     from gapscope_backend.alerts.addresses import AllowList
+    from gapscope_backend.alerts.files import Spec
     from gapscope_backend.store.retention import Retention
 
 KEPT = {
@@ -42,6 +45,8 @@ DEFAULTS = {
     "role": "all",
     "port": DEFAULT_PORT,
     "listen": "127.0.0.1",
+    "alerts": None,
+    "public_url": None,
     **{name: kept for name, (kept, _) in KEPT.items()},
 }
 
@@ -56,6 +61,10 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--port", type=int, help=f"port to listen on (default: {DEFAULT_PORT})")
     parser.add_argument("--listen", metavar="ADDRESS", help="loopback address (default: 127.0.0.1)")
+    parser.add_argument("--alerts", metavar="FILE", help="TOML file of alert rules, laid over the default ones")
+    parser.add_argument(
+        "--public-url", metavar="URL", help="where people reach the page: links of alerts begin with it"
+    )
     for name, (kept, about) in KEPT.items():
         parser.add_argument(_option(name), type=float, help=f"{about} (default: {kept:g})")
 
@@ -83,7 +92,9 @@ async def _until_stopped(work: Callable[[asyncio.Event], Coroutine[Any, Any, int
 
 def _roles(arguments: argparse.Namespace) -> list[Child]:
     kept = [word for name in KEPT for word in (_option(name), str(getattr(arguments, name)))]
-    words = ("server", "--data", str(arguments.data), *config_words(arguments), *kept)
+    alerts = ("--alerts", arguments.alerts) if arguments.alerts else ()
+    url = ("--public-url", _public_url(arguments))
+    words = ("server", "--data", str(arguments.data), *config_words(arguments), *kept, *alerts, *url)
     listening = ("--port", str(arguments.port), "--listen", arguments.listen)
     environment = {DATABASE: arguments.database} if arguments.database else {}
     return [
@@ -125,13 +136,15 @@ def _work(arguments: argparse.Namespace) -> int:
     from gapscope_backend.alerts.egress import Egress
     from gapscope_backend.services.admin import database_url
     from gapscope_backend.services.jobs import run_worker
+    from gapscope_backend.services.worker import AlertSettings
 
     url = arguments.database or database_url(arguments.data)
     retention, egress = _retention(arguments), Egress(_webhook_allow(arguments))
+    alerts = AlertSettings(_rules(arguments), _public_url(arguments))
     with worker_name(arguments.data) as name:
 
         async def work(stop: asyncio.Event) -> int:
-            await run_worker(url, retention, name, stop, egress)
+            await run_worker(url, retention, name, stop, egress, alerts)
             return 0
 
         return asyncio.run(_until_stopped(work))
@@ -152,10 +165,27 @@ def _webhook_allow(arguments: argparse.Namespace) -> AllowList:
     return read_allow_list(read_server_file(arguments.config).webhook_allow or ())
 
 
+def _rules(arguments: argparse.Namespace) -> Mapping[str, Spec] | None:
+    """The rules of the file that was named; ConfigurationError tells all that is wrong with it."""
+    from gapscope_backend.alerts.files import read_file
+
+    return read_file(Path(arguments.alerts)) if arguments.alerts else None
+
+
+def _public_url(arguments: argparse.Namespace) -> str:
+    """As people reach the page; by default where the API listens."""
+    told: str = arguments.public_url or f"http://{arguments.listen}:{arguments.port}"
+    if not told.startswith(("http://", "https://")):
+        raise UsageError(f"public_url {told!r}: begin it with http:// or https://")
+    return told.rstrip("/")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run until SIGINT or SIGTERM."""
     _fill_in(arguments)
     _retention(arguments)
+    _rules(arguments)
+    _public_url(arguments)
     _webhook_allow(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -80,7 +80,9 @@ def _servers(folder: DataFolder, database: str, port: int, config: tuple[str, ..
     """The API and the worker, each a process; the address of the database stands in no process list."""
     words = ("server", "--data", str(folder.path), *config)
     environment = {DATABASE: database}
-    api = (*words, "--role", "api", "--port", str(port), "--listen", "127.0.0.1")
+    # The worker listens on nothing: its messages link to where the API does.
+    words = (*words, "--port", str(port))
+    api = (*words, "--role", "api", "--listen", "127.0.0.1")
     return (
         Child("server", api, folder.log("server"), environment=environment),
         Child("worker", (*words, "--role", "worker"), folder.log("worker"), environment=environment),

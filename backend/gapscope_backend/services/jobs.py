@@ -9,11 +9,13 @@ from functools import partial
 from gapscope_backend.alerts.delivery import Deliveries
 from gapscope_backend.alerts.egress import Egress
 from gapscope_backend.analysis.diagnose import diagnose
+from gapscope_backend.services.alert_rules import sync_rules
+from gapscope_backend.services.alerting import Alerting
 from gapscope_backend.services.background import repeat
 from gapscope_backend.services.diagnosis import Diagnosis
 from gapscope_backend.services.incidents import Incidents
 from gapscope_backend.services.rolling import Rolling
-from gapscope_backend.services.worker import JobKind, Tools, Worker
+from gapscope_backend.services.worker import AlertSettings, JobKind, Tools, Worker
 from gapscope_backend.store.compaction import SETTLE_NS, due_slots
 from gapscope_backend.store.compaction import compact as compact_slot
 from gapscope_backend.store.database import open_database
@@ -24,6 +26,7 @@ from gapscope_backend.store.work import Lease, LeaseLostError, hold_lease
 
 TICK_SECONDS = 1.0
 DELIVER_SECONDS = 0.5
+EVALUATE_SECONDS = 0.5
 SLOTS_AT_ONCE = 50
 SPREAD_STEP_NS = 37 * SECOND_NS
 
@@ -65,6 +68,14 @@ async def watch(tools: Tools, lease: Lease) -> None:
         await rolling.close()
 
 
+async def evaluate(tools: Tools, lease: Lease) -> None:
+    """Evaluate the alerts' rules until cancelled; one worker does so at a time."""
+    await sync_rules(tools.database, tools.alerts.rules, tools.clock())
+    fence = partial(hold_lease, lease=lease)
+    alerting = Alerting(tools.database, tools.clock, tools.monotonic, tools.alerts.public_url, fence)
+    await repeat("evaluating alerts", EVALUATE_SECONDS, alerting.tick, (LeaseLostError,))
+
+
 async def deliver(tools: Tools, _lease: Lease) -> None:
     """Send what the alerts have to tell until cancelled. Each message is claimed by itself: the API sends some too."""
     deliveries = Deliveries(tools.database, tools.egress, tools.clock, tools.monotonic)
@@ -78,17 +89,24 @@ JOBS = (
     JobKind("retention", 300.0, forget),
     JobKind("compaction", 60.0, compact, per_host=True),
     JobKind("watch", TICK_SECONDS, watch, endless=True),
+    JobKind("alerts", EVALUATE_SECONDS, evaluate, endless=True),
     JobKind("deliveries", DELIVER_SECONDS, deliver, endless=True),
 )
 
 
 async def run_worker(
-    url: str, retention: Retention, name: str, stop: asyncio.Event, egress: Egress | None = None
+    url: str,
+    retention: Retention,
+    name: str,
+    stop: asyncio.Event,
+    egress: Egress | None = None,
+    alerts: AlertSettings | None = None,
 ) -> None:
     """Work on the database at ``url`` until ``stop`` is set. Raises StoreError where it cannot be opened."""
     database = await open_database(url)
     try:
-        tools = Tools(database, time.time_ns, time.monotonic, diagnose, retention, egress or Egress())
+        told = (retention, egress or Egress(), alerts or AlertSettings())
+        tools = Tools(database, time.time_ns, time.monotonic, diagnose, *told)
         await Worker(tools, JOBS, name).run(stop)
     finally:
         await database.close()

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gapscope_backend.alerts.egress import Egress
+from gapscope_backend.alerts.files import Spec
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.analysis.window import Window
 from gapscope_backend.errors import BusyError
@@ -42,6 +43,14 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class AlertSettings:
+    """Rules (None: those of the package), and the address under which people reach the page."""
+
+    rules: Mapping[str, Spec] | None = None
+    public_url: str = ""
+
+
+@dataclass(frozen=True)
 class Tools:
     """What jobs work with. ``clock`` gives ns since the epoch, ``monotonic`` seconds."""
 
@@ -51,6 +60,7 @@ class Tools:
     analyse: Callable[[Window], Verdict]
     retention: Retention
     egress: Egress = field(default_factory=Egress)
+    alerts: AlertSettings = field(default_factory=AlertSettings)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import and_, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from gapscope_backend.store.alert_models import Alert, AlertRule, AlertWatch, Silence, VerdictMinute
@@ -281,14 +281,8 @@ async def end_silence(database: Database, silence_id: str, now_ns: int) -> bool:
     return True
 
 
-async def delete_old_alerts(session: AsyncSession, minutes_ns: int, alerts_ns: int, limit: int) -> int:
-    """Forget minutes stored before ``minutes_ns``, and alerts and silences that were over before ``alerts_ns``."""
-    old = select(VerdictMinute.host_id, VerdictMinute.end_ns).where(VerdictMinute.stored_ns < minutes_ns).limit(limit)
-    keys = [tuple(row) for row in await session.execute(old)]
-    if keys:
-        which = tuple_(VerdictMinute.host_id, VerdictMinute.end_ns).in_(keys)
-        await session.execute(delete(VerdictMinute).where(which), execution_options={"synchronize_session": False})
-    over = delete(Alert).where(Alert.state == RESOLVED, Alert.updated_ns < alerts_ns)
+async def delete_old_alerts(session: AsyncSession, before_ns: int) -> None:
+    """Forget alerts and silences that were over before a moment."""
+    over = delete(Alert).where(Alert.state == RESOLVED, Alert.updated_ns < before_ns)
     await session.execute(over, execution_options={"synchronize_session": False})
-    await session.execute(delete(Silence).where(Silence.end_ns < alerts_ns))
-    return len(keys)
+    await session.execute(delete(Silence).where(Silence.end_ns < before_ns))

@@ -15,6 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
 from gapscope_backend.errors import ConfigurationError
+from gapscope_backend.store.alert_models import VerdictMinute
+from gapscope_backend.store.alerts import delete_old_alerts
 from gapscope_backend.store.chunks.stacks import decode_stacks
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.deliveries import delete_old_deliveries
@@ -92,6 +94,7 @@ async def delete_old(database: Database, keep: Retention, now_ns: int) -> int:
     await _delete_unused_stacks(database, raw_ns)
     minutes_ns = now_ns - keep.minutes_ns
     await _delete_rows(database, DeviceMinute, DeviceMinute.received_ns < minutes_ns)
+    await _delete_rows(database, VerdictMinute, VerdictMinute.stored_ns < minutes_ns)
     await _delete_rows(database, IngestRun, IngestRun.received_ns < minutes_ns)
     await _delete_rows(database, Event, Event.received_ns < minutes_ns, ~_pinned(Event.host_id, Event.t_ns, Event.t_ns))
     if gone:
@@ -100,10 +103,11 @@ async def delete_old(database: Database, keep: Retention, now_ns: int) -> int:
 
 
 async def _delete_over(database: Database, now_ns: int) -> None:
-    """Pins, incidents, shares, messages and logins whose time is over."""
+    """Pins, incidents, alerts, shares, messages and logins whose time is over."""
     async with database.write() as session:
         await delete_over_shares(session, now_ns)
         await delete_old_deliveries(session, now_ns)
+        await delete_old_alerts(session, now_ns - INCIDENT_NS)
         await session.execute(delete(Pin).where(Pin.until_ns < now_ns))
         await session.execute(
             delete(Incident).where(Incident.state == CLOSED, Incident.closed_ns < now_ns - INCIDENT_NS)

@@ -5,6 +5,7 @@ figures are noun phrases: a value stands behind them, where English puts it befo
 """
 
 from gapscope_backend.analysis.language.zh_hans import (
+    alerts,
     advice,
     checklist,
     checks,
@@ -26,4 +27,5 @@ CATALOGUE: dict[str, str] = {
     **checklist.TEXTS,
     **commands.TEXTS,
     **deliveries.TEXTS,
+    **alerts.TEXTS,
 }
