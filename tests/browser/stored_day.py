@@ -1,4 +1,6 @@
-"""A day of one GPU as a store keeps it: busy throughout, but for one gap of 100 ms, and half an hour without power."""
+"""A day of one GPU as a store keeps it: busy throughout, but for one gap of 100 ms. Its power is there for some hours,
+and missing in half an hour of them.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,14 @@ from tests.store.storing import compact_all
 HOST = "day"
 DAY_NS = 24 * 3600 * SECOND
 BATCH_NS = 300 * SECOND
+TOGETHER = 24
+"""Batches a transaction."""
 UNMEASURED = "not_supported"
 
 
 @dataclass(frozen=True)
 class StoredDay:
-    """When it begins and ends, where its gap is, and where no power was measured; ns since the epoch."""
+    """When it begins and ends, where its gap is, and where power was measured and where not; ns since the epoch."""
 
     start_ns: int
     gap_ns: int
@@ -38,6 +42,12 @@ class StoredDay:
     def gap_share(self) -> float:
         """Where the gap lies in the day, 0..1."""
         return (self.gap_ns - self.start_ns) / DAY_NS
+
+    @property
+    def powered(self) -> range:
+        """Two and a half hours, by their start and end."""
+        start = self.start_ns + 5 * 3600 * SECOND
+        return range(start, start + 9000 * SECOND)
 
     @property
     def unmeasured(self) -> range:
@@ -59,9 +69,9 @@ async def _store(url: str, day: StoredDay) -> None:
     database = await open_database(url)
     maker = BatchMaker(HOST)
     try:
-        for at in range(day.start_ns, day.end_ns, BATCH_NS):
-            batch = encode(_batch(maker, day, at))
-            await store_batches(database, [check(batch, "identity", "*", day.end_ns)])
+        for first in range(day.start_ns, day.end_ns, TOGETHER * BATCH_NS):
+            batches = [encode(_batch(maker, day, first + n * BATCH_NS)) for n in range(TOGETHER)]
+            await store_batches(database, [check(batch, "identity", "*", day.end_ns) for batch in batches])
         await compact_all(database, day.end_ns + DAY_NS)
     finally:
         await database.close()
@@ -74,8 +84,10 @@ def _batch(maker: BatchMaker, day: StoredDay, at: int) -> Batch:
     where = (day.gap_ns - at) // TICK
     if 0 <= where < count:
         active[where] = 0.0
-    power = group(GPU, at, TICK, gpu_power_watts=np.round(random.uniform(500, 600, count)))
-    if at in day.unmeasured:
-        power.missing[0] = [MissingRun(0, count, UNMEASURED)]
-    groups = [group(GPU, at, TICK, gpu_graphics_active_ratio=active, gpu_utilization_ratio=np.ones(count)), power]
+    groups = [group(GPU, at, TICK, gpu_graphics_active_ratio=active)]
+    if at in day.powered:
+        power = group(GPU, at, TICK, gpu_power_watts=np.round(random.uniform(500, 600, count)))
+        if at in day.unmeasured:
+            power.missing[0] = [MissingRun(0, count, UNMEASURED)]
+        groups.append(power)
     return maker.make(at, at + BATCH_NS, groups, entities=[gpu_entity()])
