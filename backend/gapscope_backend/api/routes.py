@@ -9,6 +9,7 @@ from gapscope_backend.analysis.contrast import Contrast
 from gapscope_backend.analysis.flame import Flame
 from gapscope_backend.analysis.verdict import Verdict
 from gapscope_backend.api import queries, schema
+from gapscope_backend.api.alert_routes import ALERT_ROUTES
 from gapscope_backend.api.annotation_routes import ANNOTATION_ROUTES
 from gapscope_backend.api.channel_routes import CHANNEL_ROUTES
 from gapscope_backend.api.handlers import (
@@ -206,6 +207,7 @@ _ROUTES: tuple[Route, ...] = (
     *INCIDENT_ROUTES,
     *ANNOTATION_ROUTES,
     *OVERVIEW_ROUTES,
+    *ALERT_ROUTES,
     *CHANNEL_ROUTES,
     Route(
         "POST",

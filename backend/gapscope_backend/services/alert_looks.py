@@ -121,10 +121,20 @@ async def drops_of(
 def drops_in(row: HostWatch, since_ns: int) -> DropsLook:
     """The drops of a stored watch, without causes."""
     watch = Watch.from_json(row.watermark_ns, row.state)
-    current = {key: _current(key, state) for key, state in watch.gpus.items() if state.dropped}
-    over = [_over(drop) for drop in watch.over if drop["noted_ns"] > since_ns]
-    measured = frozenset(key for key, state in watch.gpus.items() if state.status is not Status.NO_DATA)
+    current, measured = current_drops(watch)
+    over = over_drops(drop for drop in watch.over if drop["noted_ns"] > since_ns)
     return DropsLook(row.watermark_ns, current, over, measured)
+
+
+def current_drops(watch: Watch) -> tuple[dict[str, DropLook], frozenset[str]]:
+    """The drops that go on, by GPU, and the GPUs that have data."""
+    current = {key: _current(key, state) for key, state in watch.gpus.items() if state.dropped}
+    return current, frozenset(key for key, state in watch.gpus.items() if state.status is not Status.NO_DATA)
+
+
+def over_drops(drops: Iterable[Mapping[str, Any]]) -> list[DropLook]:
+    """Drops that a watch remembers as over."""
+    return [_over(drop) for drop in drops]
 
 
 def _current(gpu: str, state: DropState) -> DropLook:

@@ -161,7 +161,8 @@ def _gone(row: Alert) -> Rule:
 
 
 def _chosen(channels: Sequence[Channel], rule: Rule) -> list[Channel]:
-    return [channel for channel in channels if any(fits(channel.id, pattern) for pattern in rule.channels)]
+    wanting = [channel for channel in channels if channel.settings.get("alerts", True)]
+    return [channel for channel in wanting if any(fits(channel.id, pattern) for pattern in rule.channels)]
 
 
 def _lines(rows: Sequence[LedgerShare]) -> list[LedgerLine]:

@@ -5,8 +5,8 @@ figures are noun phrases: a value stands behind them, where English puts it befo
 """
 
 from gapscope_backend.analysis.language.zh_hans import (
-    alerts,
     advice,
+    alerts,
     checklist,
     checks,
     commands,
