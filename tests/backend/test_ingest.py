@@ -237,7 +237,7 @@ async def test_bombs_cost_no_memory(backend: Backend, maker: BatchMaker) -> None
 async def test_a_full_disk_asks_for_another_try(
     backend: Backend, maker: BatchMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def full(*_: object) -> None:
+    def full(*_: object) -> None:
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
 
     body = encode(five_seconds(maker))

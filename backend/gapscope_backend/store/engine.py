@@ -10,7 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy import create_engine as create_plain_engine
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -86,10 +87,26 @@ def shown_url(url: str) -> str:
 def create_engine(url: str, patient: bool = False) -> AsyncEngine:
     """An engine on the database at ``url``; connections open on first use. A ``patient`` one lets statements run on."""
     parsed = parse_url(url)
-    return _postgresql(parsed, patient) if parsed.get_backend_name() == POSTGRESQL else _sqlite(parsed)
+    if parsed.get_backend_name() != POSTGRESQL:
+        return _sqlite(parsed)
+    engine = create_async_engine(**_postgresql(parsed, patient), pool_size=CONNECTIONS, max_overflow=MORE_CONNECTIONS)
+    from gapscope_backend.store.binary_rows import choose_form  # the driver is loaded only where it is used
+
+    event.listen(engine.sync_engine, "begin", choose_form)
+    return engine
 
 
-def _postgresql(url: URL, patient: bool) -> AsyncEngine:
+def create_writer(url: URL) -> Engine:
+    """An engine with one connection, whose transactions write and are done in a thread, each from begin to end."""
+    if url.get_backend_name() == POSTGRESQL:
+        return create_plain_engine(**_postgresql(url, patient=False), pool_size=1)
+    engine = create_plain_engine(url.set(drivername="sqlite+pysqlite"), hide_parameters=True, pool_size=1)
+    _prepare(engine)
+    return engine.execution_options(**{WRITES: True})
+
+
+def _postgresql(url: URL, patient: bool) -> dict[str, Any]:
+    """What makes an engine."""
     given = url.query.get("options", "")
     settings = _POSTGRESQL_SETTINGS | ({"statement_timeout": "0"} if patient else {})
     own = " ".join(f"-c {name}={value}" for name, value in settings.items())
@@ -98,27 +115,27 @@ def _postgresql(url: URL, patient: bool) -> AsyncEngine:
         "connect_timeout": CONNECT_SECONDS,
         "application_name": "gapscope",
     }
-    engine = create_async_engine(
-        url.difference_update_query(["options"]),
-        connect_args={name: value for name, value in arguments.items() if name not in url.query or name == "options"},
-        pool_pre_ping=True,
-        hide_parameters=True,
-        pool_size=CONNECTIONS,
-        max_overflow=MORE_CONNECTIONS,
-    )
-    from gapscope_backend.store.binary_rows import choose_form  # the driver is loaded only where it is used
-
-    event.listen(engine.sync_engine, "begin", choose_form)
-    return engine
+    return {
+        "url": url.difference_update_query(["options"]),
+        "connect_args": {
+            name: value for name, value in arguments.items() if name not in url.query or name == "options"
+        },
+        "pool_pre_ping": True,
+        "hide_parameters": True,
+    }
 
 
 def _sqlite(url: URL) -> AsyncEngine:
     if url.database and url.database != ":memory:":
         Path(url.database).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = create_async_engine(url, hide_parameters=True)
-    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
-    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    _prepare(engine.sync_engine)
     return engine
+
+
+def _prepare(engine: Engine) -> None:
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from sqlalchemy import Table, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from gapscope_agent.wire import Batch
 from gapscope_backend.store.models import Entity
@@ -26,14 +26,14 @@ def entities_of(batch: Batch) -> list[str]:
     return sorted({entity.key for entity in batch.entities}.union(*(group.entities for group in batch.groups)))
 
 
-async def store_entities(session: AsyncSession, host_id: int, batch: Batch, seen_until_ns: int) -> None:
+def store_entities(session: Session, host_id: int, batch: Batch, seen_until_ns: int) -> None:
     """Lay what a batch tells of its entities over what is stored; a late batch fills in, it replaces nothing.
 
     They count as seen until ``seen_until_ns``, which may lie beyond the batch: so long nothing need be written.
     """
     told = {entity.key: entity.labels for entity in batch.entities}
     keys = entities_of(batch)
-    known = await _load(session, host_id, keys)
+    known = _load(session, host_id, keys)
     rows = [
         {
             "host_id": host_id,
@@ -47,28 +47,28 @@ async def store_entities(session: AsyncSession, host_id: int, batch: Batch, seen
         if key not in known
     ]
     if rows:
-        await session.execute(insert(cast("Table", Entity.__table__)), rows)
-    await seen_on(session, host_id, sorted(known), seen_until_ns)
-    await _seen_from(session, host_id, sorted(known), batch.start_ns)
+        session.execute(insert(cast("Table", Entity.__table__)), rows)
+    seen_on(session, host_id, sorted(known), seen_until_ns)
+    _seen_from(session, host_id, sorted(known), batch.start_ns)
     for key in told.keys() & known.keys():
         labels, last_seen_ns = known[key]
         merged = {**labels, **told[key]} if seen_until_ns >= last_seen_ns else {**told[key], **labels}
         if merged != labels:
             which = update(Entity).where(Entity.host_id == host_id, Entity.key == key)
-            await session.execute(which.values(labels=merged), execution_options={"synchronize_session": False})
+            session.execute(which.values(labels=merged), execution_options={"synchronize_session": False})
 
 
-async def seen_on(session: AsyncSession, host_id: int, keys: Sequence[str], until_ns: int) -> None:
+def seen_on(session: Session, host_id: int, keys: Sequence[str], until_ns: int) -> None:
     """Note that stored entities were seen until then; where they were seen later already, nothing changes."""
     for some in slices(keys, _KEYS_AT_ONCE):
         which = update(Entity).where(Entity.host_id == host_id, Entity.key.in_(some), Entity.last_seen_ns < until_ns)
-        await session.execute(which.values(last_seen_ns=until_ns), execution_options={"synchronize_session": False})
+        session.execute(which.values(last_seen_ns=until_ns), execution_options={"synchronize_session": False})
 
 
-async def _load(session: AsyncSession, host_id: int, keys: Sequence[str]) -> Known:
+def _load(session: Session, host_id: int, keys: Sequence[str]) -> Known:
     known: Known = {}
     for some in slices(keys, _KEYS_AT_ONCE):
-        rows = await session.execute(
+        rows = session.execute(
             select(Entity.key, Entity.labels, Entity.last_seen_ns).where(
                 Entity.host_id == host_id, Entity.key.in_(some)
             )
@@ -77,7 +77,7 @@ async def _load(session: AsyncSession, host_id: int, keys: Sequence[str]) -> Kno
     return known
 
 
-async def _seen_from(session: AsyncSession, host_id: int, keys: Sequence[str], first_ns: int) -> None:
+def _seen_from(session: Session, host_id: int, keys: Sequence[str], first_ns: int) -> None:
     for some in slices(keys, _KEYS_AT_ONCE):
         which = update(Entity).where(Entity.host_id == host_id, Entity.key.in_(some), Entity.first_seen_ns > first_ns)
-        await session.execute(which.values(first_seen_ns=first_ns), execution_options={"synchronize_session": False})
+        session.execute(which.values(first_seen_ns=first_ns), execution_options={"synchronize_session": False})

@@ -11,6 +11,7 @@ from typing import Any, cast
 import msgspec
 from sqlalchemy import Table, select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from gapscope_agent.wire import MAX_BATCH_BYTES, Batch
 from gapscope_backend.store.database import Database
@@ -71,19 +72,22 @@ async def store_batches(database: Database, batches: Sequence[CheckedBatch]) -> 
     Many hosts' batches in one transaction cost one wait for the disk and a few statements. Hosts are locked in the
     order of their names, so that two writers never wait for each other.
     """
-    async with database.write() as session:
-        hosts = await _host_rows(session, database.dialect, batches)
-        for checked in batches:
-            host = hosts[checked.batch.host]
-            host.last_seen_ns = max(host.last_seen_ns, checked.received_ns)
-        fresh = await _add_hot(session, database.dialect, hosts, batches)
-        stored = [batches[at] for at in sorted(fresh)]
-        for checked in stored:
-            host = hosts[checked.batch.host]
-            await _store_facts(session, host, checked)
-            _renew_host(host, checked.batch)
-            _store_events(session, host.id, checked)
-        await _store_latest(session, hosts, stored)
+    return await database.write_in_thread(lambda session: _store(session, database.dialect, batches))
+
+
+def _store(session: Session, dialect: str, batches: Sequence[CheckedBatch]) -> list[bool]:
+    hosts = _host_rows(session, dialect, batches)
+    for checked in batches:
+        host = hosts[checked.batch.host]
+        host.last_seen_ns = max(host.last_seen_ns, checked.received_ns)
+    fresh = _add_hot(session, dialect, hosts, batches)
+    stored = [batches[at] for at in sorted(fresh)]
+    for checked in stored:
+        host = hosts[checked.batch.host]
+        _store_facts(session, host, checked)
+        _renew_host(host, checked.batch)
+        _store_events(session, host.id, checked)
+    _store_latest(session, hosts, stored)
     return [at in fresh for at in range(len(batches))]
 
 
@@ -92,12 +96,10 @@ async def lock_host(session: AsyncSession, host_id: int) -> None:
     await session.execute(select(Host.id).where(Host.id == host_id).with_for_update(key_share=True))
 
 
-async def _add_hot(
-    session: AsyncSession, dialect: str, hosts: Mapping[str, Host], batches: Sequence[CheckedBatch]
-) -> set[int]:
+def _add_hot(session: Session, dialect: str, hosts: Mapping[str, Host], batches: Sequence[CheckedBatch]) -> set[int]:
     """Add the rows of batches; the places of those that were not there, neither as rows nor in chunks."""
     keys = [(hosts[one.batch.host].id, one.batch.run_id, one.batch.sequence) for one in batches]
-    compacted = await compacted_of(session, keys)
+    compacted = compacted_of(session, keys)
     first: dict[Key, int] = {}
     for at, key in enumerate(keys):
         if key not in compacted:
@@ -108,7 +110,7 @@ async def _add_hot(
     table = cast("Table", IngestHot.__table__)
     columns = (table.c.host_id, table.c.run_id, table.c.sequence)
     statement = insert(dialect, table).on_conflict_do_nothing().returning(*columns)
-    return {first[tuple(row)] for row in await session.execute(statement, rows)}
+    return {first[tuple(row)] for row in session.execute(statement, rows)}
 
 
 def _row(key: Key, checked: CheckedBatch) -> dict[str, Any]:
@@ -125,7 +127,7 @@ def _row(key: Key, checked: CheckedBatch) -> dict[str, Any]:
     }
 
 
-async def _store_facts(session: AsyncSession, host: Host, checked: CheckedBatch) -> None:
+def _store_facts(session: Session, host: Host, checked: CheckedBatch) -> None:
     """Entities as told. As a rule a batch tells what the one before it told; then nothing is written for a minute."""
     batch = checked.batch
     newest = batch.end_ns >= host.last_data_ns
@@ -133,22 +135,22 @@ async def _store_facts(session: AsyncSession, host: Host, checked: CheckedBatch)
     if known and newest and batch.end_ns <= host.facts_until_ns:
         return
     if known and batch.start_ns >= host.last_data_ns:
-        await seen_on(session, host.id, entities_of(batch), batch.end_ns + FACTS_NS)
+        seen_on(session, host.id, entities_of(batch), batch.end_ns + FACTS_NS)
     else:
-        await store_entities(session, host.id, batch, batch.end_ns + FACTS_NS)
+        store_entities(session, host.id, batch, batch.end_ns + FACTS_NS)
     if newest:
         host.facts_digest, host.facts_until_ns = checked.facts_digest, batch.end_ns + FACTS_NS
 
 
-async def _host_rows(session: AsyncSession, dialect: str, batches: Sequence[CheckedBatch]) -> dict[str, Host]:
+def _host_rows(session: Session, dialect: str, batches: Sequence[CheckedBatch]) -> dict[str, Host]:
     """The hosts' rows, made where there are none, and locked: batches of one host are stored one after the other."""
     firsts = {checked.batch.host: checked for checked in reversed(batches)}
     query = select(Host).where(Host.name.in_(firsts)).order_by(Host.name).with_for_update(key_share=True)
-    found = {host.name: host for host in await session.scalars(query)}
+    found = {host.name: host for host in session.scalars(query)}
     unknown = [_new_host(firsts[name]) for name in sorted(firsts.keys() - found.keys())]
     if unknown:
-        await session.execute(insert(dialect, Host).on_conflict_do_nothing(index_elements=["name"]), unknown)
-        found = {host.name: host for host in await session.scalars(query)}
+        session.execute(insert(dialect, Host).on_conflict_do_nothing(index_elements=["name"]), unknown)
+        found = {host.name: host for host in session.scalars(query)}
     return found
 
 
@@ -180,7 +182,7 @@ def _renew_host(host: Host, batch: Batch) -> None:
     host.has_stacks = host.has_stacks or bool(batch.samples)
 
 
-def _store_events(session: AsyncSession, host_id: int, checked: CheckedBatch) -> None:
+def _store_events(session: Session, host_id: int, checked: CheckedBatch) -> None:
     session.add_all(
         Event(
             host_id=host_id,
@@ -197,9 +199,9 @@ def _store_events(session: AsyncSession, host_id: int, checked: CheckedBatch) ->
     )
 
 
-async def _store_latest(session: AsyncSession, hosts: Mapping[str, Host], stored: Sequence[CheckedBatch]) -> None:
+def _store_latest(session: Session, hosts: Mapping[str, Host], stored: Sequence[CheckedBatch]) -> None:
     ids = {hosts[checked.batch.host].id for checked in stored}
-    rows = {row.host_id: row for row in await session.scalars(select(HostLatest).where(HostLatest.host_id.in_(ids)))}
+    rows = {row.host_id: row for row in session.scalars(select(HostLatest).where(HostLatest.host_id.in_(ids)))}
     for checked in stored:
         host_id, end_ns = hosts[checked.batch.host].id, checked.batch.end_ns
         row = rows.get(host_id)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from gapscope_backend.store.models import IngestRun
 from gapscope_backend.store.upsert import insert
@@ -32,11 +33,11 @@ def holds(ranges: Sequence[Range], number: int) -> bool:
     return any(first <= number <= last for first, last in ranges)
 
 
-async def compacted_of(session: AsyncSession, keys: Sequence[Key]) -> set[Key]:
+def compacted_of(session: Session, keys: Sequence[Key]) -> set[Key]:
     """Which of these batches went into chunks. Asked and answered under the lock of their hosts."""
     runs = {(host_id, run_id) for host_id, run_id, _ in keys}
     query = select(IngestRun).where(tuple_(IngestRun.host_id, IngestRun.run_id).in_(runs))
-    ranges = {(row.host_id, row.run_id): row.ranges for row in await session.scalars(query)}
+    ranges = {(row.host_id, row.run_id): row.ranges for row in session.scalars(query)}
     return {key for key in keys if holds(ranges.get(key[:2], ()), key[2])}
 
 
