@@ -18,10 +18,12 @@ from gapscope_agent.accounting import Ledger
 from gapscope_agent.batch import BatchBuilder
 from gapscope_agent.config import AgentConfig, ConfigError, host_name_from
 from gapscope_agent.delivery import delivering
+from gapscope_agent.pace import BatchPace
 from gapscope_agent.pipeline import Pipeline
-from gapscope_agent.reading import GpuPowerBuffer, GpuProcesses, GpuUtilizationBuffer, Origin, Reading
+from gapscope_agent.reading import Gpu, GpuPowerBuffer, GpuProcesses, GpuUtilizationBuffer, Origin, Reading
 from gapscope_agent.recording.read import Recording, open_recording
 from gapscope_agent.shipper import Shipper
+from gapscope_agent.sources.drop_watch import DropWatch
 from gapscope_agent.wire import LiveFrame
 
 TICK_NS = 100_000_000
@@ -92,25 +94,23 @@ class _Player:
         origin = shift_origin(self.recording.origin, shift_ns)
         pipeline = self.pipeline = Pipeline(origin, builder, self.shipper, self.wall_ns)
         began = self.wall_ns()
-        closes = self.start_ns + self._batch_ns
+        pace, drops = BatchPace(self.config.batch_seconds, self.start_ns), DropWatch()
         for tick_ns, readings in self._ticks():
             if self.stop.is_set():
                 break
-            if tick_ns > closes:
+            # Nobody waits for what is shipped all at once.
+            if pace.due(tick_ns - 1, speed != float("inf") and bool(drops.dropped(tick_ns))):
                 pipeline.close_batch()
-                closes += (tick_ns - closes) // self._batch_ns * self._batch_ns + self._batch_ns
                 await self.shipper.room(self.stop)
                 await asyncio.sleep(0)
             if speed != float("inf"):
                 await self.sleep_until(began + int((tick_ns - self.start_ns) / speed))
             for reading in readings:
+                if isinstance(reading, Gpu):
+                    drops.show(reading.gpu, reading.t, reading.utilization_gpu_pct, reading.gpm)
                 pipeline.put(shift_reading(reading, shift_ns))
             pipeline.pump()
         pipeline.close_batch()
-
-    @property
-    def _batch_ns(self) -> int:
-        return int(self.config.batch_seconds * 1e9)
 
     def _ticks(self) -> Iterator[tuple[int, list[Reading]]]:
         """Readings in steps of 100 ms of the recording's time, each with the time at which it is played."""

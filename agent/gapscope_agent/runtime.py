@@ -13,10 +13,12 @@ from gapscope_agent.accounting import Ledger
 from gapscope_agent.batch import BatchBuilder
 from gapscope_agent.config import AgentConfig
 from gapscope_agent.delivery import delivering
+from gapscope_agent.pace import BatchPace
 from gapscope_agent.pipeline import Pipeline
 from gapscope_agent.sampler import Sampler, probe
 from gapscope_agent.shipper import Shipper
 from gapscope_agent.sources import Context, build_sources
+from gapscope_agent.sources.drop_watch import DropWatch
 from gapscope_agent.stacks.build import build_access, build_sampling, facts_from
 from gapscope_agent.stacks.sampling import StackSampling
 
@@ -68,7 +70,7 @@ async def run_agent(config: AgentConfig, stop: asyncio.Event) -> None:
         async with delivering(
             config, shipper, lambda: pipeline.live_frame(config.host), context.attention, stop, stacks.ask
         ):
-            await _turn(config, pipeline, stop, OwnCost(stacks))
+            await _turn(config, pipeline, stop, OwnCost(stacks), context.drops)
             await asyncio.to_thread(stacks.stop)
             await asyncio.to_thread(sampler.stop)
             pipeline.close_batch()
@@ -79,13 +81,17 @@ async def run_agent(config: AgentConfig, stop: asyncio.Event) -> None:
             log.info("source %s: %d calls, %.1f ms CPU", cost.name, cost.calls, cost.cpu_ns / 1e6)
 
 
-async def _turn(config: AgentConfig, pipeline: Pipeline, stop: asyncio.Event, cost: OwnCost) -> None:
-    """Close a batch each ``batch_seconds``, on the monotonic clock; deriving in one go costs half of doing it often."""
-    closes = time.monotonic() + config.batch_seconds
+async def _turn(config: AgentConfig, pipeline: Pipeline, stop: asyncio.Event, cost: OwnCost, drops: DropWatch) -> None:
+    """Close a batch each ``batch_seconds``, on the monotonic clock, and each second of a drop; deriving in one go costs
+    half of doing it often."""
+    pace = BatchPace(config.batch_seconds, time.monotonic_ns())
+    costed_ns = time.monotonic_ns()
     while not stop.is_set():
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(stop.wait(), max(0.0, closes - time.monotonic()))
-        if time.monotonic() >= closes:
-            pipeline.deriver.add(time.time_ns(), "host", "agent", cost.read())
+            await asyncio.wait_for(stop.wait(), pace.wait_ns(time.monotonic_ns()) / 1e9)
+        now_ns = time.monotonic_ns()
+        if pace.due(now_ns, bool(drops.dropped(now_ns))):
+            if now_ns - costed_ns >= config.batch_seconds * 0.9e9:
+                pipeline.deriver.add(time.time_ns(), "host", "agent", cost.read())
+                costed_ns = now_ns
             pipeline.close_batch()
-            closes = max(closes + config.batch_seconds, time.monotonic())

@@ -8,6 +8,7 @@ hardware counter where it has been settled.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 NS = 1_000_000_000
@@ -59,6 +60,13 @@ class DropWatch:
             seen.usual += (active_ratio - seen.usual) * _weight(seconds, SLOW_SECONDS)
         if dropped != (key in self._dropped):
             self._dropped = self._dropped | {key} if dropped else self._dropped - {key}
+
+    def show(
+        self, gpu: int, mono_ns: int, utilization_pct: float | None, gpm: Mapping[str, float | None] | None
+    ) -> None:
+        """A whole reading, as a recording holds it."""
+        for figure, percent in (("utilization", utilization_pct), ("graphics", (gpm or {}).get("graphics_util_pct"))):
+            self.look(gpu, figure, mono_ns, None if percent is None else percent / 100)
 
     def dropped(self, mono_ns: int) -> frozenset[int]:
         """The GPUs that are in a drop now."""
