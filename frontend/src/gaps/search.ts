@@ -8,6 +8,13 @@ import { clipped, widthOf } from '@/time/span'
 /** The server lists gaps of a day at most. */
 export const MAX_GAP_SPAN_MS = 24 * 3_600_000
 
+/** The server's cells begin where the span begins: on one grid a gap is the same in every answer. */
+const CELL_MS = 100
+
+export function onGrid({ from, to }: Span): Span {
+  return { from: Math.ceil(from / CELL_MS) * CELL_MS, to }
+}
+
 /** The part of a span that the server answers about: all of it, else a day around the middle of the view. */
 export function gapWindow(span: Span, view: Span): Span {
   if (widthOf(span) <= MAX_GAP_SPAN_MS) return span

@@ -6,7 +6,7 @@ import { readGaps, useGaps } from '@/api/queries'
 import type { SpanWish } from '@/api/queries'
 import type { GapInfo } from '@/api/schema'
 import { gapView, neighbourGap, settledGaps } from '@/gaps/navigation'
-import { searchGap } from '@/gaps/search'
+import { onGrid, searchGap } from '@/gaps/search'
 import { words } from '@/language/words'
 import type { Viewport } from '@/timeline/viewport'
 
@@ -36,7 +36,7 @@ export function useGapWalk(viewport: Viewport, wide: Ref<SpanWish>, isLive: () =
     const { host, span } = wide.value
     if (!span) return null
     const asked = around.data.value && !around.isPlaceholderData.value ? span : { from: viewport.span.value.from, to: viewport.span.value.from }
-    const read = async (window: { from: number; to: number }) => settled((await readGaps(host, window, LIMIT)).gaps)
+    const read = async (window: { from: number; to: number }) => settled((await readGaps(host, onGrid(window), LIMIT)).gaps)
     return searchGap(read, asked, { view: viewport.span.value, data: viewport.known, direction })
   }
 

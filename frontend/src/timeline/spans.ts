@@ -4,7 +4,7 @@ import type { ComputedRef, Ref } from 'vue'
 import { computed, shallowRef, watch } from 'vue'
 import type { SpanWish } from '@/api/queries'
 import type { HostDetail } from '@/api/schema'
-import { gapWindow, MAX_GAP_SPAN_MS } from '@/gaps/search'
+import { gapWindow, MAX_GAP_SPAN_MS, onGrid } from '@/gaps/search'
 import type { Span } from '@/time/span'
 import { bucketLength, clipped, requestSpan, widthOf } from '@/time/span'
 import type { TimelineContext } from '@/timeline/context'
@@ -95,7 +95,7 @@ export function useSpans(context: TimelineContext, host: string, detail: Ref<Hos
     const width = widthOf(viewport.settled.value)
     const reach = Math.max(MIN_REACH_MS, Math.min(4 * width, MAX_REACH_MS))
     const near = clipped(ended(requestSpan(viewport.settled.value, reach)), stored.value)
-    return wish(hasGpu.value && widthOf(near) > 0 ? gapWindow(near, viewport.settled.value) : null)
+    return wish(hasGpu.value && widthOf(near) > 0 ? onGrid(gapWindow(near, viewport.settled.value)) : null)
   })
   const ribbonBuckets = computed(() => {
     const { span } = stacks.value
