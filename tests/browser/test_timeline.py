@@ -158,7 +158,7 @@ def test_what_a_lane_lacks_is_told_and_never_0(watched: Watched, stored: DayServ
     expect(state_of(power, "missing")).to_have_text("Not measured here: not supported here.")
     end = day.end_ns // 10**6
     page.goto(f"{stored.session.origin}/host/{HOST}?t={end - 60_000}-{end + 30_000}")
-    expect(state_of(power, "stale")).to_contain_text("no data since")
+    expect(state_of(page.get_by_test_id("lane-active"), "stale")).to_contain_text("no data since")
     assert watched.faults == []
 
 
