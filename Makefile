@@ -50,6 +50,7 @@ bench: $(VENV)/.dev
 
 soak: $(VENV)/.dev
 	$(BIN)/python -m tests.store.kills --kills 100
+	$(BIN)/python -m tests.delivery.kills --kills 100
 
 clean:
 	rm -rf $(VENV) frontend/node_modules frontend/gapscope_frontend/static

@@ -50,13 +50,14 @@ CUT_OFF = "cut off: the process ended, and whether the message arrived is not kn
 
 @dataclass
 class Deliveries:
-    """Sends what is due. ``clock`` gives ns since the epoch, ``monotonic`` seconds."""
+    """Sends what is due. ``clock`` gives ns since the epoch, ``monotonic`` seconds; ``freed``: there is room again."""
 
     database: Database
     egress: Egress
     clock: Callable[[], int]
     monotonic: Callable[[], float]
     lease_ns: int = LEASE_NS
+    freed: asyncio.Event = field(default_factory=asyncio.Event)
     _running: dict[asyncio.Task[None], str] = field(default_factory=dict)
     _heartbeats: Heartbeats = field(default_factory=Heartbeats)
 
@@ -75,7 +76,11 @@ class Deliveries:
     def _begin(self, claimed: Delivery) -> None:
         task = asyncio.create_task(self._attempt_logged(claimed), name=f"delivery {claimed.id}")
         self._running[task] = claimed.channel_id
-        task.add_done_callback(lambda done: self._running.pop(done, None))
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.pop(task, None)
+        self.freed.set()
 
     async def settle(self) -> None:
         """Wait for the attempts that are on their way."""

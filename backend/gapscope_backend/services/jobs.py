@@ -80,7 +80,7 @@ async def deliver(tools: Tools, _lease: Lease) -> None:
     """Send what the alerts have to tell until cancelled. Each message is claimed by itself: the API sends some too."""
     deliveries = Deliveries(tools.database, tools.egress, tools.clock, tools.monotonic)
     try:
-        await repeat("delivering", DELIVER_SECONDS, deliveries.tick)
+        await repeat("delivering", DELIVER_SECONDS, deliveries.tick, wake=deliveries.freed)
     finally:
         await deliveries.close()
 
