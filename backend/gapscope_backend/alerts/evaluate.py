@@ -18,13 +18,15 @@ _SEPARATOR = "\x1f"
 @dataclass
 class Memory:
     """``tracks``: by rule, subject and facet. ``notes``: what kinds note, by rule. ``seen``: data time up to which
-    each part of a look was taken in. ``resumed_ns``: since when the host's data goes on without a long gap."""
+    each part of a look was taken in. ``resumed_ns``: since when the host's data goes on without a long gap.
+    ``silent_seconds``: for how long it has sent nothing, counted up to ``counted_ns`` of the server's clock."""
 
     tracks: dict[str, dict[tuple[str, str], Track]] = field(default_factory=dict)
     notes: dict[str, dict[str, Any]] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
     resumed_ns: int = 0
     silent_seconds: float = 0.0
+    counted_ns: int = 0
 
     def to_plain(self) -> dict[str, Any]:
         """As plain data."""
@@ -40,6 +42,7 @@ class Memory:
             "seen": self.seen,
             "resumed_ns": self.resumed_ns,
             "silent_seconds": round(self.silent_seconds, 1),
+            "counted_ns": self.counted_ns,
         }
 
     @staticmethod
@@ -52,9 +55,9 @@ class Memory:
         notes = {
             rule: {name: _copied(value) for name, value in of.items()} for rule, of in data.get("notes", {}).items()
         }
-        return Memory(
-            tracks, notes, dict(data.get("seen", {})), data.get("resumed_ns", 0), data.get("silent_seconds", 0.0)
-        )
+        seen, resumed_ns = dict(data.get("seen", {})), data.get("resumed_ns", 0)
+        silent_seconds, counted_ns = data.get("silent_seconds", 0.0), data.get("counted_ns", 0)
+        return Memory(tracks, notes, seen, resumed_ns, silent_seconds, counted_ns)
 
     @property
     def active(self) -> bool:
@@ -157,7 +160,8 @@ def _passed(rule: Rule, finding: Finding, tracks: Mapping[tuple[str, str], Track
     """
     since_ns = finding.since_ns or finding.at_ns
     tracked = tracks.get((finding.subject, finding.facet))
-    if (tracked is not None and tracked.began_ns == since_ns) or (finding.held_ns or 0) < rule.for_seconds * SECOND_NS:
+    covered = tracked is not None and tracked.began_ns <= since_ns <= tracked.last_ns
+    if covered or (finding.held_ns or 0) < rule.for_seconds * SECOND_NS:
         return
     track = Track(FIRING, since_ns, finding.at_ns, finding.held_ns or 0)
     yield Transition(rule, rule.id, finding.subject, finding.facet, Change.RESOLVED, track, finding, passed=True)

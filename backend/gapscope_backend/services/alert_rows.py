@@ -10,7 +10,7 @@ from gapscope_backend.alerts.evaluate import Transition, alert_id
 from gapscope_backend.alerts.grouping import UNSEEN, group_key
 from gapscope_backend.alerts.look import HostFacts
 from gapscope_backend.alerts.rule import Rule
-from gapscope_backend.alerts.rules.kind import Finding
+from gapscope_backend.alerts.rules.kind import DROPS, Finding
 from gapscope_backend.alerts.states import FIRING, PENDING, RESOLVED, Change, Truth
 from gapscope_backend.analysis.causes import BY_ID
 from gapscope_backend.store.alerts import add_alert, change_alert, delete_alert, store_alert
@@ -50,7 +50,7 @@ def _changed(host: HostFacts, told: Transition, now_ns: int) -> dict[str, Any]:
         values |= {"state": FIRING, "firing_ns": now_ns, "updated_ns": now_ns}
     elif told.change is Change.RESOLVED:
         values |= {"state": RESOLVED, "resolved_ns": now_ns, "updated_ns": now_ns, "no_data_since_ns": None}
-        if finding is not None:
+        if finding is not None and (finding.end_ns is not None or not told.rule or told.rule.kind.needs != DROPS):
             values["end_ns"] = finding.at_ns if finding.end_ns is None else finding.end_ns
     return values
 

@@ -143,7 +143,7 @@ class Alerting:
 
     def _count_silence(self, found: Sequence[Stand]) -> None:
         now, now_ns = self.monotonic(), self.clock()
-        passed = 0.0 if self._ticked_at is None else min(max(0.0, now - self._ticked_at), LONGEST_TICK_SECONDS)
+        passed = None if self._ticked_at is None else now - self._ticked_at
         self._ticked_at = now
         for stand in found:
             watched = self._watched.get(stand.host_id)
@@ -156,7 +156,10 @@ class Alerting:
                 watched.memory.seen[CONTACT] = contact
                 watched.memory.silent_seconds = 0.0
             else:
-                watched.memory.silent_seconds += passed
+                # After a restart all that is left of the time before is what the wall clock says.
+                told = (now_ns - (watched.memory.counted_ns or now_ns)) / 1e9 if passed is None else passed
+                watched.memory.silent_seconds += min(max(0.0, told), LONGEST_TICK_SECONDS)
+            watched.memory.counted_ns = now_ns
 
     def _is_due(self, stand: Stand) -> bool:
         watched = self._watched[stand.host_id]

@@ -66,7 +66,7 @@ class _Watched:
 
     def is_due(self, now_ns: int) -> bool:
         """Whether its state is to be written down."""
-        return now_ns - self.saved_ns >= SAVE_NS or self.watch.drops != self.saved_drops
+        return not 0 <= now_ns - self.saved_ns < SAVE_NS or self.watch.drops != self.saved_drops
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Rolling:
         await self._follow_all(self._hosts)
         await self._judge_due(self._hosts)
         await self._save_due()
-        if self.clock() >= self._close_at_ns:
+        if not 0 < self._close_at_ns - self.clock() <= CLOSE_NS:
             await self.incidents.close_silent()
             self._close_at_ns = self.clock() + CLOSE_NS
 
@@ -116,6 +116,8 @@ class Rolling:
         """Batches that were not seen before, in the order of receipt."""
         if self._newest_ns is None:
             self._newest_ns = await self._restore()
+        # A clock that was set back must not hide what comes from now on.
+        self._newest_ns = min(self._newest_ns, self.clock())
         found = await arrivals_since(self.database, self._newest_ns - OVERLAP_NS)
         new = [one for one in found if (one.host_id, one.run_id, one.sequence) not in self._seen]
         self._newest_ns = max([self._newest_ns, *(one.received_ns for one in new)])
@@ -210,7 +212,9 @@ class Rolling:
 
     def _is_old(self, host: Host) -> bool:
         held = self.minutes.get(host.id)
-        return held is None or (held.data_end_ns != host.last_data_ns and self.clock() - held.made_ns >= RENEW_NS)
+        if held is None:
+            return True
+        return held.data_end_ns != host.last_data_ns and not 0 <= self.clock() - held.made_ns < RENEW_NS
 
     async def _weigh(self, host: Host) -> None:
         """Let a rolling verdict open, extend or end what costs steadily."""
