@@ -16,6 +16,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -243,6 +244,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=("sqlite", "postgresql"), nargs="+", default=["sqlite", "postgresql"])
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends too
     for engine in asked.engine:
         print(f"{engine}, seed {asked.seed}", flush=True)
         with tempfile.TemporaryDirectory(prefix="gapscope-kills-") as folder:
