@@ -7,6 +7,8 @@ import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import App from '@/App.vue'
 import { ApiError, onUnauthorized } from '@/api/client'
+import { UNREACHED } from '@/language/words'
+import { usePreferences } from '@/preferences/store'
 import { router } from '@/router'
 
 const MAX_RETRIES = 2
@@ -26,4 +28,9 @@ onUnauthorized(() => {
   if (here.name !== 'login') void router.replace({ name: 'login', query: { next: here.fullPath } })
 })
 
-createApp(App).use(createPinia()).use(VueQueryPlugin, { queryClient }).use(router).mount('#app')
+const app = createApp(App).use(createPinia()).use(VueQueryPlugin, { queryClient }).use(router)
+// Nothing is painted in a language that is not the reader's.
+usePreferences().ready().then(
+  () => app.mount('#app'),
+  () => document.querySelector('#app')?.append(UNREACHED),
+)

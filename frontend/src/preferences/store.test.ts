@@ -22,19 +22,21 @@ afterEach(() => {
 it("speaks the browser's language until another is chosen, and remembers it", async () => {
   preferring('zh-CN', 'en')
   const preferences = usePreferences()
+  await preferences.ready()
+  await nextTick()
   expect([language.value, document.documentElement.lang]).toEqual(['zh-Hans', 'zh-Hans'])
   preferences.chooseLanguage('en')
-  await nextTick()
-  expect([language.value, document.documentElement.lang]).toEqual(['en', 'en'])
+  await vi.waitFor(() => expect([language.value, document.documentElement.lang]).toEqual(['en', 'en']))
   expect(localStorage.getItem('gapscope.language')).toBe('en')
   setActivePinia(createPinia())
-  usePreferences()
+  await usePreferences().ready()
   expect(language.value).toBe('en')
 })
 
-it('forgets a stored language that it does not speak', () => {
+it('forgets a stored language that it does not speak', async () => {
   localStorage.setItem('gapscope.language', 'tlh')
   preferring('fr')
-  usePreferences()
+  language.value = 'zh-Hans'
+  await usePreferences().ready()
   expect(language.value).toBe('en')
 })

@@ -2,10 +2,10 @@
 
 import { usePreferredDark, usePreferredLanguages, useStorage } from '@vueuse/core'
 import { defineStore } from 'pinia'
-import { computed, watchEffect } from 'vue'
+import { computed, watch, watchEffect } from 'vue'
 import type { Theme } from '@/colour/cividis'
 import type { Language } from '@/language/words'
-import { isLanguage, language, preferredLanguage } from '@/language/words'
+import { isLanguage, language, preferredLanguage, speak } from '@/language/words'
 import type { Zone } from '@/time/clock'
 
 export const usePreferences = defineStore('preferences', () => {
@@ -22,11 +22,20 @@ export const usePreferences = defineStore('preferences', () => {
   watchEffect(() => {
     document.documentElement.dataset.theme = theme.value
   })
-  watchEffect(() => {
-    const spoken = isLanguage(chosenLanguage.value) ? chosenLanguage.value : preferredLanguage(languages.value)
-    language.value = spoken
-    document.documentElement.lang = spoken
-  })
+  const spoken = computed(() => (isLanguage(chosenLanguage.value) ? chosenLanguage.value : preferredLanguage(languages.value)))
+  let first: Promise<void> | null = null
+  watch(spoken, (tag) => {
+    const told = speak(tag)
+    // A language that does not come leaves the one that is read; only the first has none before it.
+    if (first) told.catch(() => { chosenLanguage.value = language.value })
+    first ??= told
+  }, { immediate: true })
+  watch(language, (tag) => { document.documentElement.lang = tag }, { immediate: true })
+
+  /** Settles once the first language is here. Rejects where it cannot be fetched. */
+  async function ready(): Promise<void> {
+    await first
+  }
 
   function toggleTheme(): void {
     chosenTheme.value = theme.value === 'dark' ? 'light' : 'dark'
@@ -48,5 +57,5 @@ export const usePreferences = defineStore('preferences', () => {
     chosenLanguage.value = chosen
   }
 
-  return { theme, chosenTheme, zone, chosenLanguage, toggleTheme, toggleZone, chooseTheme, chooseZone, chooseLanguage }
+  return { ready, theme, chosenTheme, zone, chosenLanguage, toggleTheme, toggleZone, chooseTheme, chooseZone, chooseLanguage }
 })

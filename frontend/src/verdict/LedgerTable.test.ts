@@ -5,7 +5,7 @@ import type { App } from 'vue'
 import { createApp, h, nextTick } from 'vue'
 import type { LedgerRow } from '@/api/schema'
 import type { Span } from '@/time/span'
-import { language } from '@/language/words'
+import { language, speak } from '@/language/words'
 import LedgerTable from '@/verdict/LedgerTable.vue'
 
 const NS = 1_000_000
@@ -66,7 +66,7 @@ it('changes its words with the language, in the order of that language', async (
   const fact = { signal: 's', text: '空闲时间的占比', value: 0.8, threshold: 0.3, unit: 'ratio', spans: [] }
   mount([row('io_wait', 0.2, { evidence_for: [fact] })], 'io_wait')
   expect(rowOf('io_wait').textContent).toContain('to fix')
-  language.value = 'zh-Hans'
+  await speak('zh-Hans')
   await nextTick()
   const text = rowOf('io_wait').textContent ?? ''
   for (const part of ['需修复', '支持的证据', '空闲时间的占比： 80%（阈值 30%）']) expect(text).toContain(part)
