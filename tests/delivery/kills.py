@@ -134,8 +134,8 @@ class Run:
     database: Database
     chance: random.Random
     written: int = 0
-    hit: set[str] = field(default_factory=set)
-    """Messages that were on their way at a kill."""
+    hit: dict[str, int] = field(default_factory=dict)
+    """Messages that were on their way at a kill, with the number of the attempt."""
 
     async def write(self) -> None:
         """Write messages, each of a group of its own, until cancelled."""
@@ -147,13 +147,14 @@ class Run:
             self.written = number
             await asyncio.sleep(WRITE_SECONDS)
 
-    async def on_the_way(self) -> set[str]:
-        """Messages whose attempt has begun and is not written down."""
+    async def on_the_way(self) -> dict[str, int]:
+        """Messages whose attempt has begun and is not written down, with its number; one that a kill ended is none."""
         query = select(Delivery.id, Delivery.attempts, Delivery.log).where(
             Delivery.state == PENDING, Delivery.due_ns > time.time_ns(), Delivery.attempts > 0
         )
         async with self.database.read() as session:
-            return {row.id for row in await session.execute(query) if row.attempts > len(row.log)}
+            begun = {row.id: row.attempts for row in await session.execute(query) if row.attempts > len(row.log)}
+        return {one: number for one, number in begun.items() if number != self.hit.get(one)}
 
     async def kill_at(self, moment: str) -> None:
         """Stop at the moment, see that nothing is hit twice, kill, start."""
@@ -161,7 +162,7 @@ class Run:
             await asyncio.sleep(self.chance.uniform(*PAUSE_SECONDS))
             await self._stop_at(moment)
             hit = await self.on_the_way()
-            if not hit & self.hit:
+            if not hit.keys() & self.hit.keys():
                 break
             self.backend.signal(signal.SIGCONT)
         self.hit |= hit
@@ -199,7 +200,7 @@ class Run:
         assert self.receiver.arrived.keys() == states.keys()
         repeats = self.receiver.repeats
         assert max(repeats.values()) <= 1, repeats.most_common(3)
-        assert {one for one, count in repeats.items() if count} <= self.hit
+        assert {one for one, count in repeats.items() if count} <= self.hit.keys()
         return {
             "messages": len(states),
             "lost": len(states.keys() - self.receiver.arrived.keys()),

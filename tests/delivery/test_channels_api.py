@@ -130,6 +130,7 @@ async def test_a_test_tells_how_it_went(admin: Admin, listener: Listener) -> Non
     assert (good["state"], good["kind"], good["attempts"], good["log"][0]["status"]) == ("delivered", "test", 1, 200)
     assert (bad["state"], bad["log"][0]["error"]) == ("failed", "answered 500: broken")
     assert json.loads(listener.requests[0].body)["type"] == "gapscope.test"
+    assert json.loads(listener.requests[0].body)["data"]["link"] == str(admin.client.make_url("/").origin())
     assert "测试" in json.loads(listener.requests[0].body)["data"]["sentence"]
     (channel,) = await admin.call("GET", "/channels")
     assert channel["last"]["id"] in (good["id"], bad["id"])

@@ -21,7 +21,7 @@ from gapscope_backend.services.incident_verdict import sentence_of
 from gapscope_backend.services.incidents import Fence, no_fence
 from gapscope_backend.store.alert_models import Alert, Channel, Delivery
 from gapscope_backend.store.alerts import alerts_to_tell, change_alert, list_silences, verdicts_of
-from gapscope_backend.store.channels import list_channels
+from gapscope_backend.store.channels import list_channels, takes_alerts
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.deliveries import PENDING, add_delivery
 from gapscope_backend.store.incidents import incident_of
@@ -73,7 +73,7 @@ class Messenger:
         dues = due_messages(rows, known, silences, now_ns)
         if not dues:
             return
-        channels = [channel for channel in await list_channels(self.database) if channel.enabled]
+        channels = [channel for channel in await list_channels(self.database) if takes_alerts(channel)]
         for due in dues:
             await self._tell_one(due, names, _chosen(channels, due.rule), now_ns)
 

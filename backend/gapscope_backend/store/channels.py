@@ -15,6 +15,11 @@ async def list_channels(database: Database) -> list[Channel]:
         return list(await session.scalars(select(Channel).order_by(Channel.id)))
 
 
+def takes_alerts(channel: Channel) -> bool:
+    """Tell whether alerts go to it: it is switched on, and not for heartbeats alone."""
+    return channel.enabled and channel.settings.get("alerts", True) is not False
+
+
 async def channel_of(database: Database, channel_id: str) -> Channel | None:
     """A channel; None where there is none of that id."""
     async with database.read() as session:

@@ -84,7 +84,7 @@ async def post_test(request: web.Request) -> web.Response:
     """Send a test message."""
     context = request.app[CONTEXT]
     user_of(request)
-    return json_answer(info(await context.channels.test(request.match_info["channel"], "")))
+    return json_answer(info(await context.channels.test(request.match_info["channel"], str(request.url.origin()))))
 
 
 def _info(channel: Channel, last: DeliveryInfo | None) -> ChannelInfo:
