@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from gapscope_agent.wire import Matrix, decode_batch, decode_matrix
 from gapscope_backend.services.ingest import check
@@ -44,8 +46,11 @@ async def fill(database: Database, now_ns: int, hours: float = 24, hosts: int = 
             for at in range(0, slots, 24):
                 some = range(at, min(at + 24, slots))
                 chunks = await asyncio.to_thread(_chunks, patterns, gpu, [first_ns + n * SLOT_NS for n in some])
-                async with database.write() as session:
-                    assert await write_chunks(session, database.dialect, host_id, chunks)
+                assert await database.write_in_thread(partial(_write, database.dialect, host_id, chunks))
+
+
+def _write(dialect: str, host_id: int, chunks: Sequence[Encoded], session: Session) -> bool:
+    return write_chunks(session, dialect, host_id, chunks)
 
 
 async def _announce(database: Database, made: Sequence[Template], now_ns: int, hosts: int) -> None:

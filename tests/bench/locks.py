@@ -11,12 +11,13 @@ import argparse
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from gapscope_backend.store.compaction import compact, due_slots
 from gapscope_backend.store.database import Database, open_database
@@ -32,6 +33,7 @@ from tests.bench.machine import save, spread_ms
 
 HOSTS = 20
 HOUR_NS = DAY_NS // 24
+Answer = TypeVar("Answer")
 
 
 class Held:
@@ -41,8 +43,11 @@ class Held:
         self.seconds: list[float] = []
         self._began = 0.0
         self._write = database.write
+        self._write_in_thread = database.write_in_thread
         database.write = self._around  # type: ignore[method-assign]
-        event.listen(database.engine.sync_engine, "begin", self._begin)
+        database.write_in_thread = self._in_thread  # type: ignore[method-assign]
+        for engine in (database.engine.sync_engine, database._thread_engine):
+            event.listen(engine, "begin", self._begin)
 
     def _begin(self, connection: Connection) -> None:
         if connection.get_execution_options().get(WRITES, False):
@@ -50,10 +55,19 @@ class Held:
 
     @asynccontextmanager
     async def _around(self) -> AsyncIterator[AsyncSession]:
-        self._began = 0.0
-        try:
+        with self._timed():
             async with self._write() as session:
                 yield session
+
+    async def _in_thread(self, work: Callable[[Session], Answer]) -> Answer:
+        with self._timed():
+            return await self._write_in_thread(work)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        self._began = 0.0
+        try:
+            yield
         finally:
             if self._began:
                 self.seconds.append(time.perf_counter() - self._began)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Table, select, tuple_, update
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from gapscope_agent.catalog import BY_NAME
 from gapscope_agent.wire import Entity
@@ -114,20 +114,20 @@ async def load_chunks(database: Database, host_id: int, keys: Sequence[ChunkKey]
     return found
 
 
-async def write_chunks(session: AsyncSession, dialect: str, host_id: int, chunks: Sequence[Encoded]) -> bool:
+def write_chunks(session: Session, dialect: str, host_id: int, chunks: Sequence[Encoded]) -> bool:
     """Add or replace chunks; False, with the transaction of no use any more, where one is not as it was read."""
-    await _store_sets(session, dialect, {chunk.metrics for chunk in chunks})
+    _store_sets(session, dialect, {chunk.metrics for chunk in chunks})
     new = [{**_where(host_id, chunk), **_values(chunk)} for chunk in chunks if not chunk.revision]
     if new:
         table = cast("Table", Chunk.__table__)
         statement = insert(dialect, table).on_conflict_do_nothing().returning(table.c.t0_ns)
-        if len((await session.execute(statement, new)).all()) < len(new):
+        if len((session.execute(statement, new)).all()) < len(new):
             return False
     for chunk in chunks:
         if chunk.revision:
             known = update(Chunk).filter_by(**_where(host_id, chunk), revision=chunk.revision)
             changed = known.values(_values(chunk)).returning(Chunk.revision)
-            done = await session.execute(changed, execution_options={"synchronize_session": False})
+            done = session.execute(changed, execution_options={"synchronize_session": False})
             if done.first() is None:
                 return False
     return True
@@ -149,10 +149,10 @@ def _values(chunk: Encoded) -> dict[str, Any]:
     }
 
 
-async def _store_sets(session: AsyncSession, dialect: str, sets: Iterable[MetricSet]) -> None:
+def _store_sets(session: Session, dialect: str, sets: Iterable[MetricSet]) -> None:
     rows = [{"id": one.id, "names": list(one.names), "quanta": list(one.quanta)} for one in sets]
     if rows:
-        await session.execute(insert(dialect, MetricSetRow).on_conflict_do_nothing(), rows)
+        session.execute(insert(dialect, MetricSetRow).on_conflict_do_nothing(), rows)
 
 
 def _block_today(block: Block, metrics: MetricSet) -> Block:

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy import BigInteger, ColumnElement, delete, func, literal_column, select
-from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from gapscope_backend.store.chunk_rows import ChunkKey, Content, Encoded, encode_chunk, load_chunks, write_chunks
 from gapscope_backend.store.chunks.gather import Gathered, Place, StackPlace, gather, joined, rollups
@@ -83,20 +82,24 @@ async def compact(database: Database, due: Due) -> int:
     series = await load_chunks(database, due.host_id, _keys(gathered))
     stacks = await load_stack_chunks(database, due.host_id, list(gathered.stacks))
     renewed = await asyncio.to_thread(_renew, gathered, series, stacks, hot.received_ns)
-    dialect = database.dialect
-    async with database.write() as session:
-        await lock_host(session, due.host_id)
-        whole = (
-            await _take_out(session, due, hot)
-            and await write_chunks(session, dialect, due.host_id, renewed.chunks)
-            and await write_stacks(session, dialect, due.host_id, renewed.stacks)
-        )
-        if not whole:
-            await session.rollback()
-            return 0
-        await store_minutes(session, dialect, due.host_id, renewed.minutes, hot.received_ns)
-        await add_to_runs(session, dialect, due.host_id, hot.numbers, hot.received_ns)
-    return len(hot.numbers)
+    replaced = await database.write_in_thread(lambda session: _replace(session, database.dialect, due, hot, renewed))
+    return len(hot.numbers) if replaced else 0
+
+
+def _replace(session: Session, dialect: str, due: Due, hot: _Hot, renewed: _Renewed) -> bool:
+    """Chunks in the place of batches; False, and nothing of it, where another came between."""
+    lock_host(session, due.host_id)
+    whole = (
+        _take_out(session, due, hot)
+        and write_chunks(session, dialect, due.host_id, renewed.chunks)
+        and write_stacks(session, dialect, due.host_id, renewed.stacks)
+    )
+    if not whole:
+        session.rollback()
+        return False
+    store_minutes(session, dialect, due.host_id, renewed.minutes, hot.received_ns)
+    add_to_runs(session, dialect, due.host_id, hot.numbers, hot.received_ns)
+    return True
 
 
 def slot_number(column: InstrumentedAttribute[int]) -> ColumnElement[int]:
@@ -180,7 +183,7 @@ def _key(tier: int, place: Place) -> ChunkKey:
     return ChunkKey(tier, slot_ns, slot_ns + SLOT_NS, group)
 
 
-async def _take_out(session: AsyncSession, due: Due, hot: _Hot) -> bool:
+def _take_out(session: Session, due: Due, hot: _Hot) -> bool:
     """Delete the batches that were read; False where they are not all there any more."""
     taken = 0
     for run_id in {run_id for run_id, _ in hot.numbers}:
@@ -192,6 +195,6 @@ async def _take_out(session: AsyncSession, due: Due, hot: _Hot) -> bool:
                 .where(IngestHot.sequence.in_(some))
                 .returning(IngestHot.sequence)
             )
-            gone = await session.execute(statement, execution_options={"synchronize_session": False})
+            gone = session.execute(statement, execution_options={"synchronize_session": False})
             taken += len(gone.all())
     return taken == len(hot.numbers)

@@ -41,7 +41,9 @@ async def fired_between(database: Database, start_ns: int, end_ns: int) -> list[
         .order_by(count.desc(), Host.name, Incident.cause)
     )
     async with database.read() as session:
-        return [Fired(*row[:4], int(row[4]), float(row[5])) for row in await session.execute(query)]
+        return [
+            Fired(row[0], row[1], row[2], row[3], int(row[4]), float(row[5])) for row in await session.execute(query)
+        ]
 
 
 async def opened_per_step(database: Database, start_ns: int, step_ns: int, steps: int) -> list[int]:

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import msgspec
 from sqlalchemy import Table, select
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
 from gapscope_agent.wire import MAX_BATCH_BYTES, Batch
@@ -91,9 +90,9 @@ def _store(session: Session, dialect: str, batches: Sequence[CheckedBatch]) -> l
     return [at in fresh for at in range(len(batches))]
 
 
-async def lock_host(session: AsyncSession, host_id: int) -> None:
+def lock_host(session: Session, host_id: int) -> None:
     """Wait until nobody else changes what a host's batches and chunks hold."""
-    await session.execute(select(Host.id).where(Host.id == host_id).with_for_update(key_share=True))
+    session.execute(select(Host.id).where(Host.id == host_id).with_for_update(key_share=True))
 
 
 def _add_hot(session: Session, dialect: str, hosts: Mapping[str, Host], batches: Sequence[CheckedBatch]) -> set[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sqlalchemy import select, tuple_
-from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
 
 from gapscope_backend.store.models import IngestRun
@@ -41,16 +40,16 @@ def compacted_of(session: Session, keys: Sequence[Key]) -> set[Key]:
     return {key for key in keys if holds(ranges.get(key[:2], ()), key[2])}
 
 
-async def add_to_runs(
-    session: AsyncSession, dialect: str, host_id: int, numbers: Sequence[tuple[str, int]], received_ns: int
+def add_to_runs(
+    session: Session, dialect: str, host_id: int, numbers: Sequence[tuple[str, int]], received_ns: int
 ) -> None:
     """Note batches (run, number) that went into chunks."""
     runs: dict[str, list[int]] = {}
     for run_id, number in numbers:
         runs.setdefault(run_id, []).append(number)
     for run_id, added in runs.items():
-        row = await session.get(IngestRun, (host_id, run_id))
+        row = session.get(IngestRun, (host_id, run_id))
         ranges = with_numbers(row.ranges if row else [], added)
         values = {"ranges": ranges, "received_ns": max(received_ns, row.received_ns if row else 0)}
         statement = insert(dialect, IngestRun).values(host_id=host_id, run_id=run_id, **values)
-        await session.execute(statement.on_conflict_do_update(index_elements=["host_id", "run_id"], set_=values))
+        session.execute(statement.on_conflict_do_update(index_elements=["host_id", "run_id"], set_=values))

@@ -10,9 +10,10 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy import delete, select
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from gapscope_backend.store.chunk_rows import ChunkKey, Content, Encoded, encode_chunk, load_chunks, write_chunks
 from gapscope_backend.store.chunks.rollup import combine
@@ -41,17 +42,20 @@ async def _merge_tier(database: Database, host_id: int, tier: Tier) -> int:
         if not old:  # retention was faster
             continue
         new = await asyncio.to_thread(_merged, whole, old)
-        async with database.write() as session:
-            await lock_host(session, host_id)
-            gone = [content for key, content in old.items() if key != whole]
-            if not (
-                await _take_out(session, host_id, gone)
-                and await write_chunks(session, database.dialect, host_id, [new])
-            ):
-                await session.rollback()
-                continue
-        merged += len(gone)
+        gone = [content for key, content in old.items() if key != whole]
+        replace_them = partial(_replace, dialect=database.dialect, host_id=host_id, gone=gone, new=new)
+        if await database.write_in_thread(replace_them):
+            merged += len(gone)
     return merged
+
+
+def _replace(session: Session, dialect: str, host_id: int, gone: Sequence[Content], new: Encoded) -> bool:
+    """One chunk in the place of others; False, and nothing of it, where another came between."""
+    lock_host(session, host_id)
+    if _take_out(session, host_id, gone) and write_chunks(session, dialect, host_id, [new]):
+        return True
+    session.rollback()
+    return False
 
 
 async def _mergeable(database: Database, host_id: int, tier: Tier) -> dict[Place, list[ChunkKey]]:
@@ -79,7 +83,7 @@ def _merged(key: ChunkKey, old: dict[ChunkKey, Content]) -> Encoded:
     return encode_chunk(replace(before, rolled=combine(parts), received_ns=received_ns))
 
 
-async def _take_out(session: AsyncSession, host_id: int, gone: Sequence[Content]) -> bool:
+def _take_out(session: Session, host_id: int, gone: Sequence[Content]) -> bool:
     """Delete chunks; False where one is not as it was read."""
     for content in gone:
         key = content.key
@@ -91,7 +95,7 @@ async def _take_out(session: AsyncSession, host_id: int, gone: Sequence[Content]
             Chunk.group_id == key.group,
             Chunk.revision == content.revision,
         )
-        done = await session.execute(statement.returning(Chunk.t0_ns), execution_options={"synchronize_session": False})
+        done = session.execute(statement.returning(Chunk.t0_ns), execution_options={"synchronize_session": False})
         if done.first() is None:
             return False
     return True

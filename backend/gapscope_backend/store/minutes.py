@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import select, tuple_
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from gapscope_agent.catalog import BY_NAME
 from gapscope_backend.store.chunks.block import Block
@@ -61,13 +61,13 @@ def minutes_of(blocks: Iterable[Block]) -> Minutes:
     return found
 
 
-async def store_minutes(session: AsyncSession, dialect: str, host_id: int, minutes: Minutes, received_ns: int) -> None:
+def store_minutes(session: Session, dialect: str, host_id: int, minutes: Minutes, received_ns: int) -> None:
     """Add minutes to those that are there: samples that came in parts are weighed by their number."""
     if not minutes:
         return
     key = tuple_(DeviceMinute.device, DeviceMinute.minute_ns)
     old = select(DeviceMinute).where(DeviceMinute.host_id == host_id, key.in_(list(minutes)))
-    known = {(row.device, row.minute_ns): _values(row) for row in await session.scalars(old)}
+    known = {(row.device, row.minute_ns): _values(row) for row in session.scalars(old)}
     rows = [
         {
             **dict.fromkeys(MEASURES),
@@ -82,7 +82,7 @@ async def store_minutes(session: AsyncSession, dialect: str, host_id: int, minut
     statement = insert(dialect, DeviceMinute)
     renewed = {name: statement.excluded[name] for name in ("samples", "received_ns", *MEASURES)}
     keys = ["host_id", "device", "minute_ns"]
-    await session.execute(statement.on_conflict_do_update(index_elements=keys, set_=renewed), rows)
+    session.execute(statement.on_conflict_do_update(index_elements=keys, set_=renewed), rows)
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import Session
 
 from gapscope_backend.store.chunks.gather import StackPlace
 from gapscope_backend.store.chunks.stacks import (
@@ -76,7 +77,7 @@ def renew_stacks(
     return EncodedStacks(content, encode_stacks(table), stacks)
 
 
-async def write_stacks(session: AsyncSession, dialect: str, host_id: int, chunks: Sequence[EncodedStacks]) -> bool:
+def write_stacks(session: Session, dialect: str, host_id: int, chunks: Sequence[EncodedStacks]) -> bool:
     """Add or replace chunks; False, with the transaction of no use any more, where one is not as it was read."""
     stacks = {
         number: {"host_id": host_id, "id": number, "frames": frames, "seen_ns": chunk.content.received_ns}
@@ -87,11 +88,8 @@ async def write_stacks(session: AsyncSession, dialect: str, host_id: int, chunks
         statement = insert(dialect, Stack)
         seen = {"seen_ns": statement.excluded.seen_ns}
         statement = statement.on_conflict_do_update(index_elements=["host_id", "id"], set_=seen)
-        await session.execute(statement, list(stacks.values()))
-    for chunk in chunks:
-        if not await _write(session, dialect, host_id, chunk):
-            return False
-    return True
+        session.execute(statement, list(stacks.values()))
+    return all(_write(session, dialect, host_id, chunk) for chunk in chunks)
 
 
 async def load_frames(session: AsyncSession, host_id: int, ids: Sequence[int]) -> dict[int, Frames]:
@@ -103,7 +101,7 @@ async def load_frames(session: AsyncSession, host_id: int, ids: Sequence[int]) -
     return found
 
 
-async def _write(session: AsyncSession, dialect: str, host_id: int, chunk: EncodedStacks) -> bool:
+def _write(session: Session, dialect: str, host_id: int, chunk: EncodedStacks) -> bool:
     content = chunk.content
     slot_ns, pid = content.place
     where = {"host_id": host_id, "t0_ns": slot_ns, "t1_ns": slot_ns + SLOT_NS, "process_id": pid}
@@ -119,5 +117,5 @@ async def _write(session: AsyncSession, dialect: str, host_id: int, chunk: Encod
     else:
         query = insert(dialect, StackChunk).values(**where, **values).on_conflict_do_nothing()
     query = query.returning(StackChunk.revision)
-    done = await session.execute(query, execution_options={"synchronize_session": False})
+    done = session.execute(query, execution_options={"synchronize_session": False})
     return done.first() is not None
