@@ -245,7 +245,7 @@ async def test_money_lost_per_hour(make: Make) -> None:
 
 
 async def test_idle_share(make: Make) -> None:
-    stage = make('[rules.idle]\nkind = "idle_share"\nshare = 0.6\nclear_share = 0.5\nfor = "20s"\nwarm_up = "0s"\n')
+    stage = make('[rules.lazy]\nkind = "idle_share"\nshare = 0.6\nclear_share = 0.5\nfor = "20s"\nwarm_up = "0s"\n')
     await stage.play(arriving(batches((80, 0.3))), 80)
     stage.want(("firing", 20, 60))
 

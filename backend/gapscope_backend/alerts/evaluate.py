@@ -10,7 +10,7 @@ from typing import Any
 from gapscope_backend.alerts.look import GpuFacts, HostFacts, Look
 from gapscope_backend.alerts.rule import Rule
 from gapscope_backend.alerts.rules.kind import SECOND_NS, Finding, Question
-from gapscope_backend.alerts.states import FIRING, Change, Observation, Track, advance, lose
+from gapscope_backend.alerts.states import FIRING, Change, Observation, Track, Truth, advance, lose
 
 _SEPARATOR = "\x1f"
 
@@ -140,6 +140,8 @@ def _evaluate_rule(memory: Memory, look: Look, rule: Rule) -> Iterator[Transitio
 def _take(memory: Memory, rule: Rule, tracks: dict[tuple[str, str], Track], finding: Finding) -> Iterator[Transition]:
     key = (finding.subject, finding.facet)
     before = tracks.get(key)
+    if before is None and finding.truth is not Truth.HOLDS:
+        return
     if before is None and finding.at_ns - memory.resumed_ns < rule.warm_up_seconds * SECOND_NS:
         return
     track, changes = advance(before, _observation(finding), rule.timing)

@@ -43,6 +43,7 @@ HOSTS_AT_ONCE = 100
 SAVE_SECONDS = 60.0
 """A host of which nothing is pending or firing is written down so often: a restart then has little to go through."""
 SILENT_SAVE_SECONDS = 5.0
+LOOK_SECONDS = 2.0
 OVERLAP_NS = 30 * SECOND_NS
 """A row may be committed this long after its time of receipt, and after others that were received later."""
 EVENTS_BACK_NS = 24 * 3600 * SECOND_NS
@@ -67,6 +68,7 @@ class _Watched:
     stand: Stand | None = None
     moved_at: dict[str, float] = field(default_factory=dict)
     saved_at: float = 0.0
+    looked_at: float = 0.0
 
 
 @dataclass
@@ -163,8 +165,11 @@ class Alerting:
 
     def _is_due(self, stand: Stand) -> bool:
         watched = self._watched[stand.host_id]
+        if watched.stand != stand or stand.host_id in self._events:
+            return True
+        # Of the others time alone can change anything, and not so soon.
         silent = watched.memory.silent_seconds >= LATE_SECONDS and self._needs(CONTACT)
-        return watched.stand != stand or stand.host_id in self._events or watched.memory.active or silent
+        return (silent or watched.memory.active) and self.monotonic() - watched.looked_at >= LOOK_SECONDS
 
     async def _evaluate(self, some: Sequence[Stand]) -> None:
         looks = await self._looks(some)
@@ -190,7 +195,7 @@ class Alerting:
 
     def _taken(self, stand: Stand, memory: Memory) -> None:
         watched = self._watched[stand.host_id]
-        watched.memory, watched.stand = memory, stand
+        watched.memory, watched.stand, watched.looked_at = memory, stand, self.monotonic()
         self._events.pop(stand.host_id, None)
 
     def _step(self, memory: Memory, looks: Sequence[Look], watched: _Watched, now: float) -> list[Transition]:

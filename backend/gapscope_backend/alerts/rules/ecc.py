@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from gapscope_backend.alerts.rules.kind import SECOND_NS, VALUES, Finding, Kind, Question, gpu_name
+from gapscope_backend.alerts.rules.kind import SECOND_NS, VALUES, Finding, Kind, Question, gpu_name, said
 from gapscope_backend.alerts.rules.values import fresh
 from gapscope_backend.alerts.states import Truth
 from gapscope_backend.analysis.language import Text
@@ -37,14 +38,18 @@ def find(question: Question) -> Iterator[Finding]:
         note = question.notes.setdefault(gpu.key, {"count": None, "added": []})
         _count(note, int(count), values.at_ns, settings)
         added = sum(step[1] for step in note["added"])
-        sentence = Text(
-            "{gpu!u} had {count} uncorrected memory errors in the last {hours:g} h.",
-            gpu=gpu_name(question.look.host, gpu.key),
-            count=added,
-            hours=settings.window_hours,
-        )
         truth = Truth.HOLDS if added >= settings.errors else Truth.CLEARS
+        sentence = said(truth, partial(_sentence, question, gpu.key, added))
         yield Finding(gpu.key, values.at_ns, truth, sentence, float(added), float(settings.errors))
+
+
+def _sentence(question: Question, gpu: str, added: int) -> Text:
+    return Text(
+        "{gpu!u} had {count} uncorrected memory errors in the last {hours:g} h.",
+        gpu=gpu_name(question.look.host, gpu),
+        count=added,
+        hours=question.settings.window_hours,
+    )
 
 
 def _count(note: dict[str, Any], count: int, at_ns: int, settings: Settings) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
-from gapscope_backend.alerts.rules.kind import VALUES, Finding, Kind, Question, gpu_name
+from gapscope_backend.alerts.rules.kind import VALUES, Finding, Kind, Question, gpu_name, said
 from gapscope_backend.alerts.rules.values import fresh
 from gapscope_backend.alerts.states import Truth
 from gapscope_backend.analysis.language import Text
@@ -26,11 +27,14 @@ def find(question: Question) -> Iterator[Finding]:
         return
     for gpu in question.gpus():
         there = any(fresh(values, gpu.key, metric) is not None for metric in SIGNS)
-        sentence = Text(
-            "{gpu!u} answers nothing any more, while its host goes on reporting.",
-            gpu=gpu_name(question.look.host, gpu.key),
-        )
-        yield Finding(gpu.key, values.at_ns, Truth.CLEARS if there else Truth.HOLDS, sentence)
+        truth = Truth.CLEARS if there else Truth.HOLDS
+        yield Finding(gpu.key, values.at_ns, truth, said(truth, partial(_sentence, question, gpu.key)))
+
+
+def _sentence(question: Question, gpu: str) -> Text:
+    return Text(
+        "{gpu!u} answers nothing any more, while its host goes on reporting.", gpu=gpu_name(question.look.host, gpu)
+    )
 
 
 KIND = Kind(

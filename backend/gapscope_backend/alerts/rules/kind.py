@@ -105,6 +105,11 @@ def gpu_name(host: HostFacts, key: str) -> Text:
     return Text("GPU {index}", index=gpu.index)
 
 
+def said(truth: Truth, make: Callable[[], Text]) -> Text:
+    """The sentence of a condition that holds; of one that does not nobody needs one, and putting it together costs."""
+    return make() if truth is Truth.HOLDS else NONE
+
+
 def truth_of(value: float, threshold: float, clear: float) -> Truth:
     """A value that is bad from ``threshold`` up, and good below ``clear``."""
     if value >= threshold:

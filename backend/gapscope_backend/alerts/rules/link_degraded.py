@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
 from gapscope_backend.alerts.rules.cause_holding import Share
-from gapscope_backend.alerts.rules.kind import VALUES, Finding, Kind, Question, gpu_name
+from gapscope_backend.alerts.rules.kind import VALUES, Finding, Kind, Question, gpu_name, said
 from gapscope_backend.alerts.rules.values import fresh
 from gapscope_backend.alerts.states import Truth
 from gapscope_backend.analysis.language import Text
 
 GENERATION, WIDTH, BUSY = "pcie_link_generation", "pcie_link_width_lanes", "gpu_utilization_ratio"
+Pair = tuple[float | None, float | None]
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -36,16 +38,20 @@ def find(question: Question) -> Iterator[Finding]:
             continue
         share = min(one / top for one, top in pairs)
         below = Truth.HOLDS if busy >= question.settings.busy else Truth.BETWEEN
-        sentence = Text(
-            "The PCIe link of {gpu} runs at generation {generation} x{width}, its maximum is {best} x{lanes}.",
-            gpu=gpu_name(question.look.host, gpu.key),
-            generation=_shown(now[0]),
-            width=_shown(now[1]),
-            best=_shown(best[0]),
-            lanes=_shown(best[1]),
-        )
         truth = below if share < 1 else Truth.CLEARS
+        sentence = said(truth, partial(_sentence, question, gpu.key, now, best))
         yield Finding(gpu.key, values.at_ns, truth, sentence, share, 1.0, cause="pcie_degraded")
+
+
+def _sentence(question: Question, gpu: str, now: Pair, best: Pair) -> Text:
+    return Text(
+        "The PCIe link of {gpu} runs at generation {generation} x{width}, its maximum is {best} x{lanes}.",
+        gpu=gpu_name(question.look.host, gpu),
+        generation=_shown(now[0]),
+        width=_shown(now[1]),
+        best=_shown(best[0]),
+        lanes=_shown(best[1]),
+    )
 
 
 def _shown(value: float | None) -> str:

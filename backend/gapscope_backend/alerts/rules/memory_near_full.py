@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 
 from gapscope_backend.alerts.rules.cause_holding import Share
-from gapscope_backend.alerts.rules.kind import VALUES, Finding, Kind, Question, gpu_name, truth_of
+from gapscope_backend.alerts.rules.kind import VALUES, Finding, Kind, Question, gpu_name, said, truth_of
 from gapscope_backend.alerts.rules.values import fresh
 from gapscope_backend.alerts.states import Truth
 from gapscope_backend.analysis.language import Text
@@ -33,14 +34,18 @@ def find(question: Question) -> Iterator[Finding]:
             yield Finding(gpu.key, values.at_ns, Truth.UNKNOWN)
             continue
         share = used / gpu.memory_total_bytes
-        sentence = Text(
-            "{gpu!u} has {share:.1%} of its memory in use (limit {limit:.0%}).",
-            gpu=gpu_name(question.look.host, gpu.key),
-            share=share,
-            limit=settings.share,
-        )
         truth = truth_of(share, settings.share, settings.clear_share)
-        yield Finding(gpu.key, values.at_ns, truth, sentence, share, settings.share, cause="")
+        sentence = said(truth, partial(_sentence, question, gpu.key, share))
+        yield Finding(gpu.key, values.at_ns, truth, sentence, share, settings.share)
+
+
+def _sentence(question: Question, gpu: str, share: float) -> Text:
+    return Text(
+        "{gpu!u} has {share:.1%} of its memory in use (limit {limit:.0%}).",
+        gpu=gpu_name(question.look.host, gpu),
+        share=share,
+        limit=question.settings.share,
+    )
 
 
 KIND = Kind(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 import msgspec
 
 from gapscope_backend.alerts.rules.cause_holding import Share
-from gapscope_backend.alerts.rules.kind import VALUES, Finding, Kind, Question, gpu_name, truth_of
+from gapscope_backend.alerts.rules.kind import VALUES, Finding, Kind, Question, gpu_name, said, truth_of
 from gapscope_backend.alerts.rules.values import fresh
 from gapscope_backend.alerts.states import Truth
 from gapscope_backend.analysis.language import Text
@@ -50,15 +51,19 @@ def find(question: Question) -> Iterator[Finding]:
             yield Finding(gpu.key, values.at_ns, Truth.UNKNOWN)
             continue
         worst = max(shares, key=lambda reason: shares[reason])
-        sentence = Text(
-            "{gpu!u} is held down by {reason} for {share:.0%} of the time (limit {limit:.0%}).",
-            gpu=gpu_name(question.look.host, gpu.key),
-            reason=NAMES[worst],
-            share=shares[worst],
-            limit=settings.share,
-        )
         truth = truth_of(shares[worst], settings.share, settings.clear_share)
+        sentence = said(truth, partial(_sentence, question, gpu.key, worst, shares[worst]))
         yield Finding(gpu.key, values.at_ns, truth, sentence, shares[worst], settings.share, cause="throttled")
+
+
+def _sentence(question: Question, gpu: str, reason: str, share: float) -> Text:
+    return Text(
+        "{gpu!u} is held down by {reason} for {share:.0%} of the time (limit {limit:.0%}).",
+        gpu=gpu_name(question.look.host, gpu),
+        reason=NAMES[reason],
+        share=share,
+        limit=question.settings.share,
+    )
 
 
 KIND = Kind(
