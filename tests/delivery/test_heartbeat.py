@@ -9,7 +9,7 @@ import pytest
 
 from gapscope_backend.alerts.heartbeat import EVALUATOR
 from gapscope_backend.store.alert_models import Channel
-from gapscope_backend.store.work import add_work, claim_work, release_leases
+from gapscope_backend.store.work import add_work, claim_work, note_round, release_leases
 from tests.delivery.conftest import Outbox
 from tests.delivery.listening import answer
 from tests.delivery.messages import NOW, SECOND, delivery
@@ -27,10 +27,12 @@ async def begin(outbox: Outbox, **settings: int | bool) -> None:
     await evaluate(outbox)
 
 
-async def evaluate(outbox: Outbox) -> None:
-    """A worker takes the evaluation, or holds on to it."""
+async def evaluate(outbox: Outbox, through: bool = True) -> None:
+    """A worker takes the evaluation, or holds on to it, and gets through a round."""
     await release_leases(outbox.database, "worker")
-    assert await claim_work(outbox.database, "worker", [EVALUATOR], outbox.clock(), LEASE, 1)
+    (lease,) = await claim_work(outbox.database, "worker", [EVALUATOR], outbox.clock(), LEASE, 1)
+    if through:
+        await note_round(outbox.database, lease, outbox.clock())
 
 
 @pytest.mark.both_engines
@@ -61,6 +63,21 @@ async def test_it_goes_silent_when_nobody_evaluates(outbox: Outbox) -> None:
     await evaluate(outbox)
     await outbox.tick()
     assert outbox.listener.connections == 3
+
+
+async def test_it_goes_silent_when_the_evaluation_fails(outbox: Outbox) -> None:
+    """The worker lives and holds its lease, and no round succeeds any more."""
+    await begin(outbox)
+    await outbox.tick()
+    for _ in range(20):
+        outbox.clock.advance(15)
+        await evaluate(outbox, through=False)
+        await outbox.tick()
+    assert outbox.listener.connections <= 2  # the minute in which the last round was good may still have its own
+    before = outbox.listener.connections
+    await evaluate(outbox)
+    await outbox.tick()
+    assert outbox.listener.connections == before + 1
 
 
 async def test_a_missed_heartbeat_is_not_sent_late(outbox: Outbox) -> None:

@@ -1,7 +1,7 @@
 """Heartbeats: a message at a steady pace to channels that ask for it, which stops when Gapscope does.
 
 A dead man's switch at its other end tells people. So it must not come from a Gapscope that only half works: it is sent
-while an evaluator of the alerts is at work.
+while an evaluator of the alerts is at work, and gets through its rounds.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from gapscope_backend.store.alert_models import Channel
 from gapscope_backend.store.channels import list_channels
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.deliveries import add_delivery
-from gapscope_backend.store.work import is_held
+from gapscope_backend.store.work import gets_through
 
 EVALUATOR = "alerts"
 """The kind of work that evaluates."""
+ROUND_NS = 60 * 10**9
+"""An evaluator that got through no round for so long does not work."""
 
 
 @dataclass
@@ -28,7 +30,7 @@ class Heartbeats:
     async def add(self, database: Database, now_ns: int) -> None:
         """Add this time's heartbeat for each channel that wants one and has none yet; a missed one stays missed."""
         wanting = [channel for channel in await list_channels(database) if self._wants(channel, now_ns)]
-        if not wanting or not await is_held(database, EVALUATOR, now_ns):
+        if not wanting or not await gets_through(database, EVALUATOR, now_ns, ROUND_NS):
             return
         made = [message_of_heartbeat(channel, _period(channel), now_ns) for channel in wanting]
         async with database.write() as session:

@@ -22,10 +22,11 @@ from gapscope_backend.store.database import open_database
 from gapscope_backend.store.merging import merge_tiers
 from gapscope_backend.store.retention import Retention, delete_old
 from gapscope_backend.store.tiers import SECOND_NS, SLOT_NS
-from gapscope_backend.store.work import Lease, LeaseLostError, hold_lease
+from gapscope_backend.store.work import Lease, LeaseLostError, hold_lease, note_round
 
 TICK_SECONDS = 1.0
 DELIVER_SECONDS = 0.5
+NOTE_ROUND_NS = 10 * SECOND_NS
 EVALUATE_SECONDS = 0.5
 SLOTS_AT_ONCE = 50
 SPREAD_STEP_NS = 37 * SECOND_NS
@@ -73,7 +74,17 @@ async def evaluate(tools: Tools, lease: Lease) -> None:
     await sync_rules(tools.database, tools.alerts.rules, tools.clock())
     fence = partial(hold_lease, lease=lease)
     alerting = Alerting(tools.database, tools.clock, tools.monotonic, tools.alerts.public_url, fence)
-    await repeat("evaluating alerts", EVALUATE_SECONDS, alerting.tick, (LeaseLostError,))
+    noted_ns = 0
+
+    async def tick() -> None:
+        nonlocal noted_ns
+        await alerting.tick()
+        now_ns = tools.clock()
+        if abs(now_ns - noted_ns) >= NOTE_ROUND_NS:  # heartbeats are sent as long as rounds are noted
+            await note_round(tools.database, lease, now_ns)
+            noted_ns = now_ns
+
+    await repeat("evaluating alerts", EVALUATE_SECONDS, tick, (LeaseLostError,))
 
 
 async def deliver(tools: Tools, _lease: Lease) -> None:

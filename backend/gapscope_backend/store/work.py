@@ -118,9 +118,17 @@ async def hold_lease(session: AsyncSession, lease: Lease) -> None:
     _check(lease, await session.scalar(held.with_for_update()) == lease.worker)
 
 
-async def is_held(database: Database, kind: str, now_ns: int) -> bool:
-    """Tell whether a worker does the one job of a kind now."""
-    held = (Work.claimed_by != "", Work.claimed_until_ns > now_ns)
+async def note_round(database: Database, lease: Lease, now_ns: int) -> None:
+    """Write down that an endless job got through a round. Raises LeaseLostError when another has it."""
+    async with database.write() as session:
+        await hold_lease(session, lease)
+        which = update(Work).where(Work.host_id == lease.host_id, Work.kind == lease.kind)
+        await session.execute(which.values(done_ns=now_ns))
+
+
+async def gets_through(database: Database, kind: str, now_ns: int, within_ns: int) -> bool:
+    """Tell whether a worker does the one job of a kind now, and got through a round of it not long ago."""
+    held = (Work.claimed_by != "", Work.claimed_until_ns > now_ns, Work.done_ns > now_ns - within_ns)
     query = select(Work.kind).where(Work.host_id == ALL_HOSTS, Work.kind == kind, *held)
     async with database.read() as session:
         return await session.scalar(query) is not None
