@@ -105,7 +105,7 @@ def _missing_rules(specs: Mapping[str, Spec], text: str) -> list[str]:
 def line_of(text: str, path: str) -> int:
     """The line that a path is written on; that of its table where the key is not there, 1 where neither is."""
     parts = path.split("[")[0].split(".")
-    table, found = [".".join(parts[:2]), ".".join(parts)], 1
+    table, found = [".".join(parts[:-1]), ".".join(parts[:2]), ".".join(parts)], 1
     lines = text.splitlines()
     inside = len(parts) < 2
     for number, line in enumerate(lines, start=1):
