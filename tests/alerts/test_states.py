@@ -19,7 +19,7 @@ def run(
     looks: str, step: float = 10, track: Track | None = None, begin: float = 0
 ) -> tuple[Track | None, list[tuple[int, Change]]]:
     """Looks every so many seconds; a space is one that nobody took. What changed, and when."""
-    told: Changes = []
+    told: list[tuple[int, Change]] = []
     for number, letter in enumerate(looks):
         at = begin + number * step
         if letter != " ":
