@@ -24,7 +24,7 @@ from gapscope_backend.services import access
 from gapscope_backend.store.database import Database
 from tests.backend.batches import Clock
 from tests.delivery.conftest import EGRESS
-from tests.delivery.listening import Listener, answer
+from tests.delivery.listening import Listener, answer, listening
 from tests.delivery.messages import NOW, SECOND, channel, delivery
 
 API = "/api/v1"
@@ -226,6 +226,20 @@ async def test_a_kind_stays_and_given_secrets_come_from_the_target(admin: Admin,
     assert json.loads(listener.requests[-1].body)["routing_key"] == "S" * 32
     await admin.put("chat", kind="slack", url=listener.url)
     await admin.call("POST", "/channels/chat/secret", expected=422)
+
+
+async def test_headers_and_secrets_of_one_host_go_to_no_other(admin: Admin, listener: Listener) -> None:
+    await admin.put(kind="webhook", url=listener.url, headers={"Authorization": "Bearer x"})
+    await admin.put("pager", kind="pagerduty", url=listener.url, secret="R" * 32)
+    async with listening() as other:
+        moved = await admin.put(kind="webhook", url=other.url, expected=422)
+        assert moved["where"] == "headers"
+        moved = await admin.put("pager", kind="pagerduty", url=other.url, expected=422)
+        assert moved["where"] == "secret"
+        await admin.put(kind="webhook", url=f"{listener.url}/other")
+        await admin.put(kind="webhook", url=other.url, headers={})
+        await admin.call("POST", "/channels/ops/test")
+        assert "authorization" not in other.requests[0].headers
 
 
 async def test_a_deleted_channel_is_gone(admin: Admin, listener: Listener) -> None:

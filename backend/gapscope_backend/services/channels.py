@@ -199,6 +199,8 @@ def _checked(wish: ChannelWish, before: Channel | None) -> tuple[Settings, list[
     if headers and not kind.headers:
         raise UnprocessableError(f"a channel of the kind {kind.name} takes no headers", "headers")
     _check_headers(headers)
+    if before is not None:
+        _check_moved(kind, kept, url, wish)
     if wish.heartbeat_seconds and not kind.heartbeats:
         raise UnprocessableError(f"a channel of the kind {kind.name} takes no heartbeat", "heartbeat_seconds")
     if 0 < wish.heartbeat_seconds < MIN_HEARTBEAT_SECONDS:
@@ -215,6 +217,20 @@ def _checked(wish: ChannelWish, before: Channel | None) -> tuple[Settings, list[
         url=url, language=wish.language, headers=headers, heartbeat_seconds=wish.heartbeat_seconds, alerts=wish.alerts
     )
     return settings, known, made
+
+
+def _check_moved(kind: ChannelKind, kept: Settings, url: str, wish: ChannelWish) -> None:
+    """What was given for one host goes to no other, where whoever changes the address could read it."""
+    if _origin(url or kind.own_url) == _origin(kept.url or kind.own_url):
+        return
+    if kept.headers and wish.headers is None:
+        raise UnprocessableError("the address leads to another host now: give the headers for it anew", "headers")
+    if kind.secret is SecretUse.GIVEN and wish.secret is None:
+        raise UnprocessableError("the address leads to another host now: give the secret for it anew", "secret")
+
+
+def _origin(url: str) -> str:
+    return re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0].lower()
 
 
 def _given(kind: ChannelKind, secret: str) -> str:
