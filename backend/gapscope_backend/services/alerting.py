@@ -34,7 +34,7 @@ from gapscope_backend.services.alert_rows import write_transition
 from gapscope_backend.services.alert_rules import load_rules
 from gapscope_backend.services.hosts import RETIRED_NS
 from gapscope_backend.services.incidents import Fence, no_fence
-from gapscope_backend.store.alerts import Stand, events_since, read_memories, rules_revision, stands, store_memory
+from gapscope_backend.store.alerts import Stand, events_since, read_memories, rules_revision, stands, store_memories
 from gapscope_backend.store.database import Database
 from gapscope_backend.store.slices import slices
 
@@ -306,7 +306,8 @@ class Alerting:
             for stand, host, memory, told in steps:
                 for transition in told:
                     await write_transition(session, dialect, host, transition, now_ns, stand.last_data_ns)
-                await store_memory(session, dialect, stand.host_id, stand.last_data_ns, memory.to_plain())
+            memories = {stand.host_id: (stand.last_data_ns, memory.to_plain()) for stand, _, memory, _ in steps}
+            await store_memories(session, dialect, memories)
         for stand, _, memory, _ in steps:
             self._taken(stand, memory)
             self._watched[stand.host_id].saved_at = self.monotonic()

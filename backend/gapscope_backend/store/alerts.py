@@ -145,13 +145,18 @@ async def read_memories(database: Database) -> dict[int, Mapping[str, Any]]:
         return {row[0]: row[1] for row in rows}
 
 
-async def store_memory(
-    session: AsyncSession, dialect: str, host_id: int, evaluated_ns: int, state: Mapping[str, Any]
+async def store_memories(
+    session: AsyncSession, dialect: str, memories: Mapping[int, tuple[int, Mapping[str, Any]]]
 ) -> None:
-    """Keep what the evaluator remembers of a host."""
-    values = {"evaluated_ns": evaluated_ns, "state": dict(state)}
-    statement = insert(dialect, AlertWatch).values(host_id=host_id, **values)
-    await session.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=values))
+    """Keep what the evaluator remembers of hosts: by host, up to when it was evaluated (data time, ns) and the state."""
+    rows = [
+        {"host_id": host_id, "evaluated_ns": evaluated_ns, "state": dict(state)}
+        for host_id, (evaluated_ns, state) in memories.items()
+    ]
+    if rows:
+        statement = insert(dialect, AlertWatch)
+        renewed = {name: statement.excluded[name] for name in ("evaluated_ns", "state")}
+        await session.execute(statement.on_conflict_do_update(index_elements=["host_id"], set_=renewed), rows)
 
 
 async def store_alert(session: AsyncSession, dialect: str, row: Mapping[str, Any]) -> None:
