@@ -12,6 +12,7 @@ clock that nobody sets.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -67,8 +68,8 @@ class _Watched:
     memory: Memory
     stand: Stand | None = None
     moved_at: dict[str, float] = field(default_factory=dict)
-    saved_at: float = 0.0
-    looked_at: float = 0.0
+    saved_at: float = -math.inf
+    looked_at: float = -math.inf
 
 
 @dataclass
@@ -150,7 +151,7 @@ class Alerting:
         for stand in found:
             watched = self._watched.get(stand.host_id)
             if watched is None:
-                watched = self._watched[stand.host_id] = _Watched(Memory(), saved_at=now - SAVE_SECONDS)
+                watched = self._watched[stand.host_id] = _Watched(Memory())
                 if now_ns - stand.last_seen_ns > RETIRED_NS:
                     watched.memory.silent_seconds = (now_ns - stand.last_seen_ns) / 1e9
             contact = stand.last_seen_ns + stand.last_data_ns

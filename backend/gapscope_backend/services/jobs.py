@@ -24,7 +24,7 @@ from gapscope_backend.store.retention import Retention, delete_old
 from gapscope_backend.store.tiers import SECOND_NS, SLOT_NS
 from gapscope_backend.store.work import Lease, LeaseLostError, hold_lease, note_round
 
-TICK_SECONDS = 1.0
+TICK_SECONDS = 0.5
 DELIVER_SECONDS = 0.5
 NOTE_ROUND_NS = 10 * SECOND_NS
 EVALUATE_SECONDS = 0.5

@@ -102,8 +102,8 @@ class Rolling:
         for arrival in arrivals:
             self._note_late(arrival)
         await self._follow_all(self._hosts)
+        await self._save_due()  # first: alerts wait for it
         await self._judge_due(self._hosts)
-        await self._save_due()
         if not 0 < self._close_at_ns - self.clock() <= CLOSE_NS:
             await self.incidents.close_silent()
             self._close_at_ns = self.clock() + CLOSE_NS
