@@ -36,6 +36,7 @@ class Server:
             sys.executable,
             *words,
             *life,
+            *self.words(),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
@@ -45,6 +46,10 @@ class Server:
         found = re.search(r"http://\S+", line)
         assert found, line
         self.address = found[0]
+
+    def words(self) -> tuple[str, ...]:
+        """More options."""
+        return ()
 
     async def kill(self) -> None:
         assert self.process is not None

@@ -304,7 +304,7 @@ class Alerting:
         dialect = self.database.dialect
         async with self.database.write() as session:
             await self.fence(session)
-            for stand, host, memory, told in steps:
+            for stand, host, _memory, told in steps:
                 for transition in told:
                     await write_transition(session, dialect, host, transition, now_ns, stand.last_data_ns)
             memories = {stand.host_id: (stand.last_data_ns, memory.to_plain()) for stand, _, memory, _ in steps}

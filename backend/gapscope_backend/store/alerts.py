@@ -148,7 +148,7 @@ async def read_memories(database: Database) -> dict[int, Mapping[str, Any]]:
 async def store_memories(
     session: AsyncSession, dialect: str, memories: Mapping[int, tuple[int, Mapping[str, Any]]]
 ) -> None:
-    """Keep what the evaluator remembers of hosts: by host, up to when it was evaluated (data time, ns) and the state."""
+    """Keep what the evaluator remembers, by host: up to when it was evaluated (data time, ns), and the state."""
     rows = [
         {"host_id": host_id, "evaluated_ns": evaluated_ns, "state": dict(state)}
         for host_id, (evaluated_ns, state) in memories.items()
