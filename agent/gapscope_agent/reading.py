@@ -126,6 +126,13 @@ class GpuHealth(_Reading, tag="gpu_health"):
     missing: dict[str, str] = {}
 
 
+class GpuXid(_Reading, tag="gpu_xid"):
+    """An error that the driver reported of a GPU, by its number in NVIDIA's catalogue of Xid errors."""
+
+    gpu: int
+    code: int
+
+
 class Cpu(_Reading, tag="cpu"):
     """Cumulative jiffies a core: user, nice, system, idle, iowait, irq, softirq, steal."""
 
@@ -278,6 +285,7 @@ Reading = (
     | GpuLink
     | GpuViolation
     | GpuHealth
+    | GpuXid
     | Cpu
     | Host
     | Processes

@@ -19,6 +19,7 @@ from gapscope_agent.reading import (
     GpuProcesses,
     GpuProcessUtilization,
     GpuViolation,
+    GpuXid,
     Host,
     Origin,
     PowerSample,
@@ -225,6 +226,17 @@ def test_violations_and_health(origin: Origin) -> None:
     derived = deriver.drain()
     assert values(derived, "gpu:GPU-a", "gpu_violation_power_ratio")[1] == 0.5
     assert values(derived, "gpu:GPU-a", "gpu_ecc_errors_count") == [0, 1]
+
+
+def test_an_error_of_a_gpu_is_an_event(origin: Origin) -> None:
+    deriver = Deriver(origin)
+    for second, code in ((1, 79), (2, 999)):
+        deriver.feed(GpuXid(t=START + second * S, gpu=0, code=code))
+    told = [(event.t, event.kind, event.text, event.entity) for event in deriver.drain().events]
+    assert told == [
+        (START + S, "xid", "Xid 79: the GPU has fallen off the bus", "gpu:GPU-a"),
+        (START + 2 * S, "xid", "Xid 999", "gpu:GPU-a"),
+    ]
 
 
 def test_a_source_is_told_of_when_its_state_changes(origin: Origin) -> None:

@@ -71,10 +71,24 @@ class FakeNvml:
             "nvmlInit": None,
             "nvmlShutdown": None,
             "nvmlGpmSampleFree": None,
+            "nvmlDeviceRegisterEvents": None,
+            "nvmlEventSetFree": None,
         }
         self.last_arguments: dict[str, tuple[Any, ...]] = {}
         self.counters: dict[int, float] = {}
         self.bad_metrics: dict[int, int] = {}
+        self.event_sets: list[list[int]] = []
+
+    nvmlEventTypeXidCriticalError = 8  # noqa: N815
+
+    def _nvmlEventSetCreate(self) -> list[int]:  # noqa: N802
+        self.event_sets.append([])
+        return self.event_sets[-1]
+
+    def _nvmlEventSetWait_v2(self, events: list[int], _milliseconds: int) -> SimpleNamespace:  # noqa: N802
+        if not events:
+            raise FakeNvmlError(10)
+        return SimpleNamespace(eventData=events.pop(0))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("NVML_"):

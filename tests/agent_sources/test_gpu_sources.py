@@ -20,11 +20,13 @@ from gapscope_agent.reading import (
     GpuProcesses,
     GpuUtilizationBuffer,
     GpuViolation,
+    GpuXid,
     Reading,
 )
 from gapscope_agent.sources.base import Context, Source
 from gapscope_agent.sources.gpu import SHIFT_SECONDS, GpuFigures
 from gapscope_agent.sources.gpu_buffers import GpuPower, GpuUtilization
+from gapscope_agent.sources.gpu_events import GpuEvents
 from gapscope_agent.sources.gpu_health import GpuHealthCounters
 from gapscope_agent.sources.gpu_link import GpuPcieLink
 from gapscope_agent.sources.gpu_processes import GpuProcessList
@@ -249,6 +251,24 @@ def test_link_violation_and_health(nvml: FakeNvml) -> None:
     assert health.counters["ecc_uncorrected"] == 2
     assert health.counters["pcie_replays"] == 3
     assert health.counters["remapped_rows_uncorrected"] == 2
+
+
+def test_errors_of_a_gpu_are_told_once(nvml: FakeNvml) -> None:
+    nvml.gpus = 2
+    source = opened(GpuEvents, nvml)
+    assert source.sample(T, 0) == []
+    nvml.event_sets[1] += [79, 48]
+    told = source.sample(T + 1, 1)
+    assert [(one.t, one.gpu, one.code) for one in told if isinstance(one, GpuXid)] == [(T + 1, 1, 79), (T + 1, 1, 48)]
+    assert source.sample(T + 2, 2) == []
+    source.close()
+    assert nvml.calls["nvmlEventSetFree"] == 2
+
+
+def test_a_driver_without_events_says_why(nvml: FakeNvml) -> None:
+    nvml.errors["nvmlDeviceRegisterEvents"] = failure.NOT_SUPPORTED
+    with pytest.raises(SourceUnavailableError, match="no GPU tells of its errors: this GPU or its mode"):
+        opened(GpuEvents, nvml)
 
 
 def test_health_counters_degrade_alone(nvml: FakeNvml) -> None:

@@ -67,6 +67,7 @@ def test_the_sources_are_complete_and_named_once() -> None:
         "gpu_processes",
         "gpu_link",
         "gpu_violation",
+        "gpu_events",
         "gpu_health",
         "cpu",
         "host",

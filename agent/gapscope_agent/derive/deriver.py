@@ -16,6 +16,7 @@ from gapscope_agent.derive.host import HostDeriver
 from gapscope_agent.derive.lag import LagEstimator
 from gapscope_agent.derive.processes import ProcessesDeriver
 from gapscope_agent.derive.table import CLOCK_STEP_NS, DerivedGroup, Tables
+from gapscope_agent.derive.xid import xid_text
 from gapscope_agent.reading import (
     Cpu,
     Gpu,
@@ -26,6 +27,7 @@ from gapscope_agent.reading import (
     GpuProcesses,
     GpuUtilizationBuffer,
     GpuViolation,
+    GpuXid,
     Host,
     Origin,
     Processes,
@@ -123,7 +125,14 @@ class Deriver:
 
     def _feed_gpu(
         self,
-        reading: Gpu | GpuPowerBuffer | GpuUtilizationBuffer | GpuProcesses | GpuLink | GpuViolation | GpuHealth,
+        reading: Gpu
+        | GpuPowerBuffer
+        | GpuUtilizationBuffer
+        | GpuProcesses
+        | GpuLink
+        | GpuViolation
+        | GpuHealth
+        | GpuXid,
     ) -> None:
         if reading.gpu not in self._gpus:  # appeared after the probe
             self._add_gpu(GpuFacts(index=reading.gpu, name="unknown"))
@@ -142,6 +151,9 @@ class Deriver:
             gpu.feed_link(reading)
         elif isinstance(reading, GpuViolation):
             gpu.feed_violation(reading)
+        elif isinstance(reading, GpuXid):
+            text = xid_text(reading.code)
+            self._events.append(Event(t=reading.t, kind="xid", text=text, entity=self._keys[reading.gpu]))
         else:
             gpu.feed_health(reading)
 

@@ -6,6 +6,7 @@ from gapscope_agent.sources.base import Context, Source
 from gapscope_agent.sources.cpu import CpuJiffies
 from gapscope_agent.sources.gpu import GpuFigures
 from gapscope_agent.sources.gpu_buffers import GpuPower, GpuUtilization
+from gapscope_agent.sources.gpu_events import GpuEvents
 from gapscope_agent.sources.gpu_health import GpuHealthCounters
 from gapscope_agent.sources.gpu_link import GpuPcieLink
 from gapscope_agent.sources.gpu_processes import GpuProcessList
@@ -21,6 +22,7 @@ SOURCES: tuple[type[Source], ...] = (
     GpuPcieLink,
     GpuViolationTime,
     GpuHealthCounters,
+    GpuEvents,
     CpuJiffies,
     HostFigures,
     ProcessTree,

@@ -41,8 +41,7 @@ def find(question: Question) -> Iterator[Finding]:
             continue
         question.notes[event.entity] = max(event.t_ns, question.notes.get(event.entity, 0))
         sentence = Text(
-            "The driver reported Xid {code} for {gpu}: {text}",
-            code=code,
+            "The driver reported an error of {gpu}: {text}.",
             gpu=gpu_name(question.look.host, event.entity),
             text=event.text,
         )

@@ -37,7 +37,7 @@ TEXTS: dict[str, str] = {
     "{gpu!u} had {count} uncorrected memory errors in the last {hours:g} h.": (
         "{gpu}最近 {hours:g} 小时出现 {count} 个不可纠正的显存错误。"
     ),
-    "The driver reported Xid {code} for {gpu}: {text}": "驱动报告{gpu}出现 Xid {code}：{text}",
+    "The driver reported an error of {gpu}: {text}.": "驱动报告{gpu}出错：{text}。",
     "{host} has sent nothing for {seconds:.0f} s.": "{host} 已有 {seconds:.0f} 秒没有发送数据。",
     "Over after {amount:.0f} s: {said}": "持续 {amount:.0f} 秒后已恢复：{said}",
     "{said} And {count} more.": "{said}另有 {count} 条。",
