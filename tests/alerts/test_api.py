@@ -105,6 +105,7 @@ async def test_alerts_are_listed_acknowledged_and_silenced(person: Person) -> No
     await person.call("POST", "/silences", {"matchers": ["host=x"]}, 400)
 
 
+@pytest.mark.both_engines
 async def test_a_preview_says_when_it_would_have_fired(person: Person) -> None:
     """What a preview finds is what the evaluator found, and a rule for longer finds nothing."""
     await person.stage.play(arriving(a_drop()), 190)

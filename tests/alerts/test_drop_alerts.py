@@ -33,6 +33,7 @@ def a_drop(low: float = 60, after: float = 30, gpus: int = 1) -> list[Batch]:
     return batches((90, GOOD), (low, LOW), (after, GOOD), gpus=gpus)
 
 
+@pytest.mark.both_engines
 async def test_fires_after_for_and_resolves_after_the_end(make: Make) -> None:
     stage = make()
     await stage.play(arriving(a_drop()), 190)
