@@ -42,6 +42,8 @@ WRITE_SECONDS = 0.2
 PAUSE_SECONDS = (0.0, 1.0)
 MOMENT_SECONDS = 20.0
 """When no such moment comes, any moment will do."""
+MOST_WAITING = 60
+"""Messages in the outbox: a backend that is killed all the time gets through few."""
 DRAIN_SECONDS = 300.0
 STEP_SECONDS = 0.2
 
@@ -140,12 +142,16 @@ class Run:
     async def write(self) -> None:
         """Write messages, each of a group of its own, until cancelled."""
         while True:
-            now_ns, number = time.time_ns(), self.written + 1
-            row = delivery(number, message(group_key=f"group-{number}"), created_ns=now_ns, due_ns=now_ns)
-            async with self.database.write() as session:
-                await add_delivery(session, self.database.dialect, row)
-            self.written = number
+            if self.written - len(self.receiver.arrived) < MOST_WAITING:
+                await self._write_one(self.written + 1)
             await asyncio.sleep(WRITE_SECONDS)
+
+    async def _write_one(self, number: int) -> None:
+        now_ns = time.time_ns()
+        row = delivery(number, message(group_key=f"group-{number}"), created_ns=now_ns, due_ns=now_ns)
+        async with self.database.write() as session:
+            await add_delivery(session, self.database.dialect, row)
+        self.written = number
 
     async def on_the_way(self) -> dict[str, int]:
         """Messages whose attempt has begun and is not written down, with its number; one that a kill ended is none."""
