@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,12 +42,15 @@ class StoredFleet:
     minute_ms: int
 
 
-def store_fleet(data: Path) -> StoredFleet:
-    """Write the recordings into the database of a data folder, as if their hosts had reported lately."""
+def store_fleet(data: Path, silent: Sequence[str] = STALE) -> StoredFleet:
+    """Write the recordings into the database of a data folder, as if their hosts had reported lately.
+
+    Those that are ``silent`` ended a while ago, and ``RETIRED`` days ago.
+    """
     start_ns = (time.time_ns() - AGO_NS) // MINUTE_NS * MINUTE_NS
     # A thread of its own: the browser's loop runs in this one.
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, _store(admin.database_url(data), start_ns)).result()
+        thread.submit(asyncio.run, _store(admin.database_url(data), start_ns, silent)).result()
     return StoredFleet(start_ns // 1_000_000)
 
 
@@ -56,12 +59,12 @@ def _shifted(case: str, start_ns: int) -> list[Batch]:
     return recorded_batches(CASES / case, case, start_ns - origin.start_ns)
 
 
-async def _store(url: str, start_ns: int) -> None:
+async def _store(url: str, start_ns: int, silent: Sequence[str]) -> None:
     database = await open_database(url)
     try:
         watching = Watching(database, Clock(0))
         await watching.deliver(_shifted(RETIRED, start_ns - 3 * DAY_NS))
-        batches = [batch for case in STALE for batch in _shifted(case, start_ns)]
+        batches = [batch for case in silent for batch in _shifted(case, start_ns)]
         await watching.deliver(sorted(batches, key=lambda batch: batch.end_ns))
         await compact_all(database, watching.clock() + MINUTE_NS)
     finally:

@@ -269,26 +269,8 @@ def test_logging_out_asks_for_a_login(chromium: Browser, watched: Watched, tmp_p
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_are_accessible_and_fit_a_phone(
-    watched: Watched, page: Page, session: Session, scheme: Literal["light", "dark"]
-) -> None:
+def test_palette_and_help_are_accessible(watched: Watched, page: Page, scheme: Literal["light", "dark"]) -> None:
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    ready = {
-        "/": page.get_by_test_id("fleet-grid"),
-        f"/?at={session.fleet.minute_ms}": page.get_by_test_id("fleet-then"),
-        "/alerts": page.get_by_test_id("fired-count"),
-        "/settings": page.get_by_test_id("capacity-headline"),
-        "/about": page.get_by_test_id("about-agents"),
-    }
-    for path, part in ready.items():
-        page.set_viewport_size({"width": 1440, "height": 900})
-        page.goto(session.origin + path)
-        expect(part).to_be_visible()
-        assert serious_faults(page) == [], path
-        page.set_viewport_size({"width": 390, "height": 844})
-        expect(part).to_be_visible()
-        page.wait_for_function("document.documentElement.scrollWidth <= 390")
-    page.set_viewport_size({"width": 1440, "height": 900})
     open_palette(page, "a")
     assert serious_faults(page) == []
     page.keyboard.press("Escape")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -75,25 +74,6 @@ def serious_faults(page: Page) -> list[str]:
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run()")["violations"]
     return [f"{fault['id']}: {fault['help']}" for fault in found if fault["impact"] in {"serious", "critical"}]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible_and_fit_a_phone(
-    watched: Watched, tmp_path: Path, scheme: Literal["light", "dark"]
-) -> None:
-    page = watched.page
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    with running(tmp_path, "--replay", str(DEMO), "--speed", "30") as served:
-        page.goto(served.address)
-        expect(page.get_by_test_id("fleet-host")).to_be_visible()
-        assert serious_faults(page) == []
-        page.goto(f"{served.origin}/host/{DEMO.name}")
-        expect(page.get_by_test_id("verdict-cause").first).to_be_visible()
-        assert serious_faults(page) == []
-        page.set_viewport_size({"width": 390, "height": 844})
-        expect(page.get_by_test_id("verdict-sentence").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert watched.faults == []
 
 
 def test_keys_zoom_walk_the_gaps_and_go_back(watched: Watched, tmp_path: Path) -> None:
