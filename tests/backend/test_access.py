@@ -30,7 +30,7 @@ def address(resource: web.AbstractResource | None) -> str:
     path = re.sub(r"\{name:\[.*", "favicon.svg", resource.canonical)
     names = {"{host}": "node-1", "{name}": "favicon.svg", "{incident}": "0123456789abcdef", "{annotation}": "0"}
     names |= {"{link}": "0" * 40, "{share}": "0", "{job}": "node-1:1"}
-    names |= {"{channel}": "ops", "{delivery}": "msg_0"}
+    names |= {"{channel}": "ops", "{delivery}": "msg_0", "{rule}": "gpu-drop", "{alert}": "0", "{silence}": "0"}
     for name, value in names.items():
         path = path.replace(name, value)
     return path
