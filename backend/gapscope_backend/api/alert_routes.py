@@ -55,7 +55,7 @@ ALERT_ROUTES: tuple[Route, ...] = (
         "POST",
         API + "/alerts/{alert}/acknowledge",
         Access.SESSION,
-        alerts.post_acknowledge,
+        alerts.post_alert_acknowledge,
         "Say that somebody looks after an alert; nobody is reminded of it any more",
         query=LanguageQuery,
         answer=schema.AlertInfo,

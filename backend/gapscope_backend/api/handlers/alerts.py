@@ -92,7 +92,7 @@ async def get_alerts(request: web.Request) -> web.Response:
     return spoken_answer([_alert(alert, host, silences) for alert, host in found], language)
 
 
-async def post_acknowledge(request: web.Request) -> web.Response:
+async def post_alert_acknowledge(request: web.Request) -> web.Response:
     """Say that somebody looks after an alert."""
     context, user = request.app[CONTEXT], user_of(request)
     read_query(request, LanguageQuery)
