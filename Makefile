@@ -51,6 +51,8 @@ bench: $(VENV)/.dev
 soak: $(VENV)/.dev
 	$(BIN)/python -m tests.store.kills --kills 100
 	$(BIN)/python -m tests.delivery.kills --kills 100
+	$(BIN)/python tests/browser/chromium.py
+	$(BIN)/python -m tests.bench.page --seconds 600 --soak
 
 clean:
 	rm -rf $(VENV) frontend/node_modules frontend/gapscope_frontend/static

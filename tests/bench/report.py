@@ -53,11 +53,18 @@ GROWTH = """## Growth
 own; in brackets the mean CPU time of the server, which tells what it would be on free cores. The host that is asked
 holds 24 h in full, all others and the days before hold keys with next to nothing behind them.
 """
+PAGE_HEAD = """## Page
+
+`python -m tests.bench.page --save page`: headless Chromium {chromium}, 1440 x 900; the bundled recording (one GPU) plays
+in real time and is watched live for {minutes:g} min. Times are of frames: all animation callbacks of one together,
+without the browser's own layout and painting. First lanes count from the moment at which the first series was read,
+a sample from when it was taken. Server and browser share the cores.
+"""
 
 
 def page(folder: Path = RESULTS) -> str:
     """The whole page."""
-    sections: Sequence[Callable[[Path], Iterable[str]]] = (_size, _ingest, _locks, _growth)
+    sections: Sequence[Callable[[Path], Iterable[str]]] = (_size, _ingest, _locks, _growth, _page)
     parts = [HEAD, *("\n".join(section(folder)) for section in sections)]
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
@@ -180,6 +187,37 @@ def _growth(folder: Path) -> Iterable[str]:
         for run in told["runs"]
     ]
     yield _table(["engine", "hosts", "days", "chunks", *names], rows)
+
+
+def _page(folder: Path) -> Iterable[str]:
+    told = load_figures("page", folder)
+    if told is None:
+        return
+    yield PAGE_HEAD.format(chromium=told["chromium"].partition(".")[0], minutes=told["live_seconds"] / 60)
+    yield _machine(told)
+    aims = {
+        "first_lanes_ms": ("first lanes after data", "under 300"),
+        "redraw_ms": ("redraw while panned and zoomed", "p95 under 16"),
+        "live_draw_ms": ("live at 10 Hz, draw", "p95 under 16"),
+        "sample_to_pixel_ms": ("live at 10 Hz, sample to pixel", "under 500"),
+        "grid_ms": ("grid of 8,000 GPUs", "under 50"),
+    }
+    rows = [
+        [name, told[key]["count"], *(told[key][one] for one in ("p50", "p95", "p99", "max")), aim]
+        for key, (name, aim) in aims.items()
+    ]
+    yield _table(["ms", "count", "p50", "p95", "p99", "max", "aim"], rows)
+    heap = told["heap_mb"]
+    at = sorted({round(share * (len(heap) - 1)) for share in (0, 0.25, 0.5, 0.75, 1)})
+    minute = told["live_seconds"] / 60 / len(heap)
+    yield "Heap of the live view after a garbage collection; it is to stay flat once the rings are full:\n"
+    yield _table([f"{(n + 1) * minute:.1f} min" for n in at], [[f"{heap[n]:g} MB" for n in at]])
+    sizes = told["javascript"]
+    yield (
+        f"Scripts, kB with gzip: {', '.join(f'{name} {size:g}' for name, size in sizes.items())}; together "
+        f"{sum(sizes.values()):.1f}, of which a reader fetches one language. The timeline of a host loads "
+        f"{told['loaded_kb']:g}. Aim: 180.\n"
+    )
 
 
 def _machine(told: dict[str, Any]) -> str:

@@ -169,7 +169,7 @@ def test_every_page_is_accessible_and_fits_a_phone(watched: Watched, page: Page,
         faults = faults_in_both_themes(page)
         page.set_viewport_size({"width": 390, "height": 844})
         expect(part, address).to_be_visible()
-        page.wait_for_function("document.documentElement.scrollWidth <= 390")
+        page.wait_for_function("() => document.documentElement.scrollWidth <= 390")
         if faults := faults + page.evaluate("window.violations"):
             found[address] = faults
     assert found == {}
