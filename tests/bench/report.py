@@ -56,9 +56,9 @@ holds 24 h in full, all others and the days before hold keys with next to nothin
 PAGE_HEAD = """## Page
 
 `python -m tests.bench.page --save page`: headless Chromium {chromium}, 1440 x 900; the bundled recording (one GPU)
-plays in real time and is watched live for {minutes:g} min. Times are of frames: all animation callbacks of one together,
-without the browser's own layout and painting. First lanes count from the moment at which the first series was read,
-a sample from when it was taken. Server and browser share the cores.
+plays in real time and is watched live for {minutes:g} min. Times are of frames: all animation callbacks of one
+together, without the browser's own layout and painting. First lanes count from the moment at which the first series
+was read, a sample from when it was taken. Server and browser share the cores.
 """
 
 
