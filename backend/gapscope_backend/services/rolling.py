@@ -35,6 +35,9 @@ FIRST_LOOK_BACK_NS = 3600 * _SECOND_NS
 """How far back a host is watched that has data but was never watched."""
 OVERLAP_NS = 30 * _SECOND_NS
 """A batch may be committed this long after its time of receipt, and after others that were received later."""
+SWEEP_NS = 5 * _SECOND_NS
+BRIEF_OVERLAP_NS = 2 * _SECOND_NS
+"""All of OVERLAP_NS is gone through so often; between, only so much of it, where nearly everything is met."""
 SAVE_NS = 60 * _SECOND_NS
 CLOSE_NS = 10 * _SECOND_NS
 """How often incidents of silent hosts are looked for."""
@@ -62,7 +65,10 @@ class _Watched:
     watch: Watch
     saved_ns: int
     late: _Late | None = None
-    saved_drops: tuple[Any, ...] = ()
+    saved_drops: tuple[Any, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.saved_drops = self.watch.drops
 
     def is_due(self, now_ns: int) -> bool:
         """Whether its state is to be written down."""
@@ -85,6 +91,7 @@ class Rolling:
     _seen: dict[tuple[int, str, int], int] = field(default_factory=dict)
     _hosts: list[Host] = field(default_factory=list)
     _newest_ns: int | None = None
+    _swept_ns: int = 0
     _close_at_ns: int = 0
     _rest_until: float = 0.0
     _allowance: float = FOLLOW_SHARE
@@ -118,12 +125,15 @@ class Rolling:
             self._newest_ns = await self._restore()
         # A clock that was set back must not hide what comes from now on.
         self._newest_ns = min(self._newest_ns, self.clock())
-        found = await arrivals_since(self.database, self._newest_ns - OVERLAP_NS)
+        sweeps = not 0 <= self.clock() - self._swept_ns < SWEEP_NS
+        back_ns = OVERLAP_NS if sweeps else BRIEF_OVERLAP_NS
+        found = await arrivals_since(self.database, self._newest_ns - back_ns)
         new = [one for one in found if (one.host_id, one.run_id, one.sequence) not in self._seen]
         self._newest_ns = max([self._newest_ns, *(one.received_ns for one in new)])
         self._seen.update({(one.host_id, one.run_id, one.sequence): one.received_ns for one in new})
-        oldest_ns = self._newest_ns - OVERLAP_NS
-        self._seen = {key: at for key, at in self._seen.items() if at >= oldest_ns}
+        if sweeps:
+            self._swept_ns, oldest_ns = self.clock(), self._newest_ns - OVERLAP_NS
+            self._seen = {key: at for key, at in self._seen.items() if at >= oldest_ns}
         return new
 
     async def _restore(self) -> int:
