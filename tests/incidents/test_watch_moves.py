@@ -88,7 +88,7 @@ async def test_the_jobs_of_a_worker_watch_and_give_back(database: Database) -> N
     await worker.claim()
     await worker.settle()
     held = {row.kind: row.claimed_by for row in await list_work(database) if row.host_id == 0}
-    assert held == {"retention": "", "watch": "a"}
+    assert held == {"retention": "", "watch": "a", "alerts": "a", "deliveries": "a"}
     await worker.close()
     assert spans(await told.incidents()) == [("closed", 30, 70)]
     assert {row.claimed_by for row in await list_work(database)} == {""}
