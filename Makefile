@@ -34,7 +34,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -m 'not browser and not alone' -n 2 --dist loadfile --ignore tests/bench/test_store.py
+	$(BIN)/pytest -m 'not browser and not alone and not soak' -n 2 --dist loadfile --ignore tests/bench/test_store.py
 	$(BIN)/pytest -m alone
 
 page: $(VENV)/.dev
@@ -49,6 +49,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/bench -q -s
 
 soak: $(VENV)/.dev
+	$(BIN)/pytest -m soak
 	$(BIN)/python -m tests.store.kills --kills 100
 	$(BIN)/python -m tests.delivery.kills --kills 100
 	$(BIN)/python tests/browser/chromium.py

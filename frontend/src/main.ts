@@ -3,7 +3,6 @@ import '@/styles/tokens.css'
 import '@/styles/base.css'
 import '@/styles/global.css'
 import { QueryClient, VueQueryPlugin } from '@tanstack/vue-query'
-import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 import App from '@/App.vue'
 import { ApiError, onUnauthorized } from '@/api/client'
@@ -28,7 +27,7 @@ onUnauthorized(() => {
   if (here.name !== 'login') void router.replace({ name: 'login', query: { next: here.fullPath } })
 })
 
-const app = createApp(App).use(createPinia()).use(VueQueryPlugin, { queryClient }).use(router)
+const app = createApp(App).use(VueQueryPlugin, { queryClient }).use(router)
 // Nothing is painted in a language that is not the reader's.
 usePreferences().ready().then(
   () => app.mount('#app'),

@@ -12,6 +12,7 @@ export const router = createRouter({
     { path: '/job/:job', name: 'job', component: () => import('@/jobs/JobPage.vue'), props: true },
     { path: '/compare', name: 'compare', component: () => import('@/compare/ComparePage.vue') },
     { path: '/alerts', name: 'alerts', component: () => import('@/alerts/AlertsPage.vue') },
+    { path: '/alerts/log', name: 'alerts-log', component: () => import('@/alerts/AlertsLogPage.vue') },
     { path: '/settings', name: 'settings', component: () => import('@/settings/SettingsPage.vue') },
     { path: '/about', name: 'about', component: () => import('@/about/AboutPage.vue') },
     { path: '/login', name: 'login', component: () => import('@/login/LoginPage.vue') },

@@ -138,6 +138,7 @@ def addresses(page: Page, session: Session) -> dict[str, list[tuple[str, Locator
             ("/compare", page.get_by_role("heading", name="Choose two spans")),
         ],
         "/alerts": [("/alerts", page.get_by_test_id("fired-count"))],
+        "/alerts/log": [("/alerts/log", page.get_by_test_id("delivery-list"))],
         "/settings": [("/settings", page.get_by_test_id("capacity-headline"))],
         "/about": [("/about", page.get_by_test_id("about-agents"))],
         "/login": [("/login", page.get_by_test_id("login-link"))],

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState, expect
+from playwright.sync_api import Browser, Page, Route, StorageState, expect
 
 from gapscope_agent.version import __version__
 from gapscope_backend.analysis.drops import DEFAULTS
@@ -170,15 +170,118 @@ def test_alerts_tell_the_rule_in_force_and_what_it_opened(watched: Watched, page
     rule = page.get_by_test_id("rule")
     expect(rule).to_contain_text(f"below {DEFAULTS.level_ratio:.0%}".replace("%", " %"))
     expect(rule).to_contain_text(f"lasted {DEFAULTS.min_duration_seconds:.0f} s")
-    expect(page.get_by_test_id("not-yet")).to_contain_text("cannot be set up yet")
     expect(page.get_by_test_id("fired-count")).to_have_text("It fired 2 times in the last 24 hours")
     causes = page.get_by_test_id("fired-cause")
     expect(causes.first).to_have_attribute("data-cause", "cpu_preprocess")
     expect(page.get_by_test_id("fired-host")).to_have_count(2)
     page.get_by_test_id("fired-host").get_by_role("link", name=PIL).click()
     expect(page.get_by_test_id("incident")).to_have_count(1)
-    assert page.get_by_role("textbox").count() == 0
     assert watched.faults == []
+
+
+FIRING = {
+    "id": "a1",
+    "rule": "gpu-drop",
+    "host": PIL,
+    "subject": "gpu:0",
+    "state": "firing",
+    "severity": "warning",
+    "sentence": "GPU 0 waits for image decoding.",
+    "cause": "cpu_preprocess",
+    "row_class": "fault",
+    "value": 0.05,
+    "threshold": 0.25,
+    "began": "2030-01-01T00:00:00Z",
+    "fired": "2030-01-01T00:00:30Z",
+    "resolved": None,
+    "start_ms": 1893456000000,
+    "end_ms": 1893456030000,
+    "no_data_since": None,
+    "incident": "",
+    "labels": {},
+    "acknowledged": None,
+    "acknowledged_by": "",
+    "silenced": False,
+}
+DELIVERY = {
+    "id": "d1",
+    "message_id": "m1",
+    "channel": "ops",
+    "kind": "firing",
+    "state": "failed",
+    "group_key": "g",
+    "sentence": "GPU 0 waits for image decoding.",
+    "alerts": ["a1"],
+    "created": "2030-01-01T00:00:31Z",
+    "due": None,
+    "done": None,
+    "attempts": 1,
+    "log": [{"at": "2030-01-01T00:00:31Z", "status": 503, "error": "the receiver is full", "milliseconds": 12.0}],
+    "resend_of": None,
+}
+
+
+def test_what_fires_is_acknowledged_and_what_failed_is_sent_again(watched: Watched, page: Page) -> None:
+    asked: list[str] = []
+
+    def answer(route: Route, told: object) -> None:
+        if route.request.method == "POST":
+            asked.append(route.request.url.rsplit("/api/v1", 1)[-1])
+        route.fulfill(json=told)
+
+    acknowledged = {**FIRING, "acknowledged": "2030-01-01T00:01:00Z", "acknowledged_by": "owner"}
+    page.route("**/alerts/a1/acknowledge", lambda route: answer(route, acknowledged))
+    page.route("**/api/v1/alerts?*", lambda route: answer(route, [acknowledged if asked else FIRING]))
+    page.route("**/deliveries?*", lambda route: answer(route, [DELIVERY]))
+    page.route("**/deliveries/d1", lambda route: answer(route, {**DELIVERY, "message": {"summary": "what was sent"}}))
+    page.route("**/deliveries/d1/resend", lambda route: answer(route, DELIVERY))
+    page.get_by_test_id("header-alerts").click()
+    alert = page.get_by_test_id("alert")
+    expect(alert).to_contain_text("firing")
+    page.get_by_test_id("alert-acknowledge").click()
+    expect(alert).to_contain_text("acknowledged by owner")
+    page.get_by_test_id("to-log").click()
+    delivery = page.get_by_test_id("delivery")
+    expect(delivery).to_contain_text("failed")
+    delivery.get_by_role("button", name="GPU 0 waits").click()
+    expect(delivery).to_contain_text("the receiver is full")
+    expect(page.get_by_test_id("payload")).to_contain_text("what was sent")
+    page.get_by_test_id("resend").click()
+    expect(page.get_by_test_id("resend")).to_be_enabled()
+    assert asked == ["/alerts/a1/acknowledge", "/deliveries/d1/resend"]
+    page.unroute_all(behavior="ignoreErrors")
+    assert watched.faults == []
+
+
+def test_alert_rules_are_tried_kept_and_silenced(watched: Watched, tmp_path: Path) -> None:
+    page = watched.page
+    with running(tmp_path, "--replay", str(CASES / PIL), "--speed", "25") as live:
+        page.goto(live.address)
+        expect(page.get_by_test_id("fleet-host").first).to_be_visible()
+        page.get_by_test_id("header-alerts").click()
+        rule = page.locator('[data-testid="alert-rule"][data-rule="gpu-drop"]')
+        rule.get_by_role("button", name="GPU stopped being used").click()
+        page.get_by_test_id("rule-text").fill("{")
+        page.get_by_test_id("rule-preview").click()
+        expect(page.get_by_test_id("rule-list").get_by_role("alert")).to_contain_text("JSON")
+        page.get_by_test_id("rule-text").fill('{"kind": "utilization_drop", "for": "5s"}')
+        page.get_by_test_id("rule-preview").click()
+        expect(page.get_by_test_id("rule-previewed")).to_contain_text("Would have fired")
+        rule.get_by_role("button", name="Save").click()
+        expect(rule).to_contain_text("changed here")
+        page.get_by_test_id("silence-matchers").fill("host=image-* rule=gpu-drop")
+        page.get_by_test_id("silence-add").click()
+        silence = page.get_by_test_id("silence")
+        expect(silence).to_contain_text("rule=gpu-drop")
+        silence.get_by_role("button", name="End now").click()
+        expect(silence.get_by_role("button", name="End now")).to_have_count(0)
+        page.get_by_test_id("to-log").click()
+        page.wait_for_url("**/alerts/log")
+        page.reload()
+        expect(page.get_by_test_id("channel-list")).to_contain_text("Nobody is told yet")
+        expect(page.get_by_test_id("delivery-list")).to_contain_text("No such message was sent")
+    lost = "ERR_CONNECTION_REFUSED", "422"
+    assert [fault for fault in watched.faults if not any(word in fault for word in lost)] == []
 
 
 def test_settings_are_what_is_set(watched: Watched, page: Page) -> None:

@@ -43,6 +43,7 @@ PAGES = (
     "/compare",
     "/job/{job}",
     "/alerts",
+    "/alerts/log",
     "/settings",
     "/about",
 )

@@ -49,15 +49,19 @@ export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T>
   return (await response.json()) as T
 }
 
-/** POST of a JSON body. A 401 here is an answer (a wrong login), not a lost session. */
-export async function postJson<T>(path: string, body: unknown): Promise<T> {
-  const response = await send(path, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+async function sendJson<T>(method: string, path: string, body: unknown): Promise<T> {
+  const response = await send(path, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
   if (!response.ok) throw new ApiError(response.status, await problemOf(response))
   return (await response.json()) as T
+}
+
+/** POST of a JSON body. A 401 here is an answer (a wrong login), not a lost session. */
+export function postJson<T>(path: string, body: unknown): Promise<T> {
+  return sendJson('POST', path, body)
+}
+
+export function putJson<T>(path: string, body: unknown): Promise<T> {
+  return sendJson('PUT', path, body)
 }
 
 /** POST that is answered by nothing. */

@@ -1,6 +1,7 @@
 /** The page's own words in English. Another language has the same keys: `Words` is this table's type. */
 
 import type { HostState, RowClass } from '@/api/schema'
+import { EN_ALERTING } from '@/language/enAlerting'
 import { EN_ANALYSIS } from '@/language/enAnalysis'
 import { EN_GLOBAL } from '@/language/enGlobal'
 import { EN_PAGES } from '@/language/enPages'
@@ -53,6 +54,7 @@ const pillHelp: Record<PillState, string> = {
 }
 
 export const EN = {
+  ...EN_ALERTING,
   ...EN_ANALYSIS,
   ...EN_PAGES,
   ...EN_GLOBAL,

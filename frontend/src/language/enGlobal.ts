@@ -49,7 +49,6 @@ export const EN_GLOBAL = {
   alerts: {
     title: 'Alerts',
     intro: 'What opens an incident by itself. The figures are those that this server works with.',
-    notYet: 'Rules of your own, webhooks and mail cannot be set up yet: this page shows the built-in rule. An incident is seen on the page, by the API and with gapscope incident.',
     loading: 'Loading the rule…',
     cannotShow: 'The rule cannot be shown',
     drop: 'A GPU in use has dropped',

@@ -1,6 +1,7 @@
 /** The page's own words in Simplified Chinese. */
 
 import type { Words } from '@/language/en'
+import { ZH_ALERTING } from '@/language/zhAlerting'
 import { ZH_ANALYSIS } from '@/language/zhAnalysis'
 import { ZH_GLOBAL } from '@/language/zhGlobal'
 import { ZH_PAGES } from '@/language/zhPages'
@@ -8,6 +9,7 @@ import { ZH_SHARING } from '@/language/zhSharing'
 import { ZH_TIMELINE } from '@/language/zhTimeline'
 
 export const ZH: Words = {
+  ...ZH_ALERTING,
   ...ZH_ANALYSIS,
   ...ZH_PAGES,
   ...ZH_GLOBAL,

@@ -43,7 +43,6 @@ export const ZH_GLOBAL: typeof EN_GLOBAL = {
   alerts: {
     title: '告警',
     intro: '什么情况会自动产生事件。所示数值就是本服务器实际使用的数值。',
-    notYet: '目前还不能自定义规则，也不能配置 webhook 或邮件：本页显示的是内置规则。事件可在页面上、通过 API 或用 gapscope incident 查看。',
     loading: '正在加载规则…',
     cannotShow: '无法显示规则',
     drop: '使用中的 GPU 骤降',

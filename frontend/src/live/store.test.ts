@@ -1,11 +1,11 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { useLiveStore } from '@/live/store'
+import { forgetShared } from '@/preferences/shared'
 
 beforeEach(() => {
   vi.useFakeTimers()
-  setActivePinia(createPinia())
+  forgetShared()
 })
 afterEach(() => vi.useRealTimers())
 

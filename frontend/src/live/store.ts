@@ -1,8 +1,8 @@
 /** State of the live feed for the header, and whether the view follows it. */
 
-import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
 import type { AskedAnswer, SocketState } from '@/live/socket'
+import { shared } from '@/preferences/shared'
 
 export type PillState = SocketState | 'paused'
 
@@ -19,7 +19,7 @@ function isRefusal(text: string): text is Refusal {
   return (REFUSALS as readonly string[]).includes(text)
 }
 
-export const useLiveStore = defineStore('live', () => {
+export const useLiveStore = shared(() => {
   const feed = ref<SocketState>('connecting')
   /** False while the view stands still although frames may arrive. */
   const following = ref(true)

@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
-import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { language } from '@/language/words'
+import { forgetShared } from '@/preferences/shared'
 import { usePreferences } from '@/preferences/store'
 
 function preferring(...languages: string[]): void {
@@ -11,7 +11,7 @@ function preferring(...languages: string[]): void {
 
 beforeEach(() => {
   localStorage.clear()
-  setActivePinia(createPinia())
+  forgetShared()
 })
 
 afterEach(() => {
@@ -28,7 +28,7 @@ it("speaks the browser's language until another is chosen, and remembers it", as
   preferences.chooseLanguage('en')
   await vi.waitFor(() => expect([language.value, document.documentElement.lang]).toEqual(['en', 'en']))
   expect(localStorage.getItem('gapscope.language')).toBe('en')
-  setActivePinia(createPinia())
+  forgetShared()
   await usePreferences().ready()
   expect(language.value).toBe('en')
 })

@@ -1,14 +1,14 @@
 /** What a person chose for this browser: theme, time zone and language. */
 
 import { usePreferredDark, usePreferredLanguages, useStorage } from '@vueuse/core'
-import { defineStore } from 'pinia'
 import { computed, watch, watchEffect } from 'vue'
 import type { Theme } from '@/colour/cividis'
 import type { Language } from '@/language/words'
 import { isLanguage, language, preferredLanguage, speak } from '@/language/words'
+import { shared } from '@/preferences/shared'
 import type { Zone } from '@/time/clock'
 
-export const usePreferences = defineStore('preferences', () => {
+export const usePreferences = shared(() => {
   const chosenTheme = useStorage<Theme | 'system'>('gapscope.theme', 'system')
   const zone = useStorage<Zone>('gapscope.zone', 'local')
   const chosenLanguage = useStorage<Language | 'system'>('gapscope.language', 'system')

@@ -1,5 +1,4 @@
 // @vitest-environment happy-dom
-import { createPinia } from 'pinia'
 import { afterEach, expect, it } from 'vitest'
 import type { App } from 'vue'
 import { createApp, h, nextTick } from 'vue'
@@ -29,7 +28,7 @@ function mount(rows: LedgerRow[], verdict: string): Span[] {
   const root = document.createElement('div')
   document.body.append(root)
   app = createApp({ render: () => h(LedgerTable, { rows, verdict, onShow: (span: Span) => shown.push(span) }) })
-  app.use(createPinia()).mount(root)
+  app.mount(root)
   return shown
 }
 
