@@ -37,7 +37,7 @@ export const EN_ALERTING = {
     preview: 'Try on the last 24 hours',
     save: 'Save',
     remove: 'Undo what was changed here',
-    would: (count: number, hosts: number) => `Would have fired ${count} ${count === 1 ? 'time' : 'times'} on ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`,
+    would: (count: number, hosts: number) => `Would have fired ${count} ${count === 1 ? 'time' : 'times'}; ${hosts} ${hosts === 1 ? 'host was' : 'hosts were'} looked at`,
     pastUnknown: 'The past of such a rule is not stored.',
     silences: 'Silences',
     noSilences: 'Nothing is silenced.',

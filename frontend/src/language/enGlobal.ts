@@ -48,7 +48,7 @@ export const EN_GLOBAL = {
   },
   alerts: {
     title: 'Alerts',
-    intro: 'What opens an incident by itself. The figures are those that this server works with.',
+    intro: 'What fires, by which rules, and what is silenced; below, what opens an incident by itself, with the figures that this server works with.',
     loading: 'Loading the rule…',
     cannotShow: 'The rule cannot be shown',
     drop: 'A GPU in use has dropped',

@@ -33,7 +33,7 @@ export const ZH_ALERTING: Pick<Words, 'alerting'> = {
     preview: '在最近 24 小时上试算',
     save: '保存',
     remove: '撤销在此所做的修改',
-    would: (count, hosts) => `本会在 ${hosts} 台主机上触发 ${count} 次`,
+    would: (count, hosts) => `本会触发 ${count} 次；共查看 ${hosts} 台主机`,
     pastUnknown: '没有存储此类规则所需的历史。',
     silences: '静默',
     noSilences: '没有静默。',

@@ -42,7 +42,7 @@ export const ZH_GLOBAL: typeof EN_GLOBAL = {
   },
   alerts: {
     title: '告警',
-    intro: '什么情况会自动产生事件。所示数值就是本服务器实际使用的数值。',
+    intro: '当前的告警、规则与静默；下方是自动产生事件的条件，所示数值就是本服务器实际使用的数值。',
     loading: '正在加载规则…',
     cannotShow: '无法显示规则',
     drop: '使用中的 GPU 骤降',
