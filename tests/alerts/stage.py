@@ -1,7 +1,7 @@
 """A stage for alerts: batches arrive at their times, the watch and the evaluator tick, messages are noted.
 
 One second after another passes on clocks that the stage moves; with ``restarts`` the watch and the evaluator are made
-anew on the same database after every second.
+anew on the same database every so many seconds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 from sqlalchemy import select
 
 from gapscope_agent.wire import Batch, Entity, Event, encode
@@ -29,6 +30,12 @@ from tests.incidents.watching import Watching
 
 Action = Callable[["Stage"], Awaitable[object]]
 HEAD = "defaults = false\n"
+RESTARTS = (
+    pytest.param(7, id="restarted-at-times"),
+    pytest.param(0, id="steady", marks=pytest.mark.soak),
+    pytest.param(1, id="restarted-always", marks=pytest.mark.soak),
+)
+"""How often a case starts the watch and the evaluator anew, in seconds; never (0) and every second in `make soak`."""
 
 
 @dataclass
@@ -61,7 +68,7 @@ class Stage:
     database: Database
     rules: str
     analyse: Callable[[Window], Verdict] = field(default_factory=Story)
-    restarts: bool = False
+    restarts: int = 0
     channels: Sequence[str] = ("ops",)
     begin: int = 60
     second: int = field(init=False)
@@ -115,9 +122,10 @@ class Stage:
             waiting = waiting[len(here) :]
             for batch in here:
                 await Ingest(self.database).take(encode(batch), "identity", "*", self.clock())
-            if self.restarts:
+            restarted = bool(self.restarts) and self.second % self.restarts == 0
+            if restarted:
                 self.restart()
-            if here or self.restarts:
+            if here or restarted:
                 await self.watch.rolling.tick()
             if actions and self.second in actions:
                 await actions[self.second](self)

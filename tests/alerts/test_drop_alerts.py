@@ -1,7 +1,8 @@
 """Acceptance in time, drops: what is pushed at some second, and between which seconds which messages are wanted.
 
-Each case runs once steadily and once with a new watch and a new evaluator at every second. The GPU is 90 % active and
-falls to 2 % at second 90; the detector tells a drop after 10 s, and batches arrive every 5 s.
+Each case runs with a new watch and a new evaluator every seven seconds; in `make soak` steadily and at every second.
+The GPU is 90 % active and falls to 2 % at second 90; the detector tells a drop after 10 s, and batches arrive every 5
+s.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pytest
 from gapscope_agent.wire import Batch
 from gapscope_backend.services.alert_admin import acknowledge, make_silence, stop_silence
 from gapscope_backend.store.database import Database
-from tests.alerts.stage import Stage, arriving, go_on, held_up, pause, set_clock, without
+from tests.alerts.stage import RESTARTS, Stage, arriving, go_on, held_up, pause, set_clock, without
 from tests.incidents.story import Story, at, batches
 
 DROP = '[rules.drop]\nkind = "utilization_drop"\nfor = "20s"\nclear_for = "5s"\nwarm_up = "30s"\n'
@@ -21,7 +22,7 @@ GOOD, LOW = 0.9, 0.02
 Make = Callable[..., Stage]
 
 
-@pytest.fixture(params=[False, True], ids=["steady", "restarted"])
+@pytest.fixture(params=RESTARTS)
 def make(database: Database, request: pytest.FixtureRequest) -> Make:
     def new(rules: str = DROP, cause: str = "cpu_preprocess", **more: object) -> Stage:
         return Stage(database, rules, Story(cause), restarts=request.param, **more)  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """Acceptance in time, every other kind of rule: what is pushed, and between which seconds which messages are wanted.
 
-Each case runs once steadily and once with a new watch and a new evaluator at every second. Batches arrive every 5 s.
+Each case runs with a new watch and a new evaluator every seven seconds; in `make soak` steadily and at every second.
+Batches arrive every 5 s.
 """
 
 from __future__ import annotations
@@ -11,7 +12,19 @@ import pytest
 
 from gapscope_agent.wire import Event
 from gapscope_backend.store.database import Database
-from tests.alerts.stage import Figures, Stage, arriving, constant, go_on, held_up, pause, set_clock, steps, without
+from tests.alerts.stage import (
+    RESTARTS,
+    Figures,
+    Stage,
+    arriving,
+    constant,
+    go_on,
+    held_up,
+    pause,
+    set_clock,
+    steps,
+    without,
+)
 from tests.backend.batches import SECOND
 from tests.incidents.story import START, Story, batches, gpu_key
 
@@ -24,7 +37,7 @@ SILENT = '[rules.silent]\nkind = "agent_silent"\nfor = "30s"\nwarm_up = "0s"\n'
 ALIVE = {"gpu_power_watts": constant(300.0), "gpu_utilization_ratio": constant(0.5)}
 
 
-@pytest.fixture(params=[False, True], ids=["steady", "restarted"])
+@pytest.fixture(params=RESTARTS)
 def make(database: Database, request: pytest.FixtureRequest) -> Make:
     def new(rules: str, cause: str = "cpu_preprocess", **more: object) -> Stage:
         return Stage(database, rules, Story(cause), restarts=request.param, begin=0, **more)  # type: ignore[arg-type]

@@ -92,8 +92,10 @@ class Watch:
         return Watch.from_json(self.watermark_ns, self.to_json())
 
     def note_over(self, drops: Iterable[Mapping[str, Any]]) -> None:
-        """Remember drops that ended."""
-        self.over = [*self.over, *map(dict, drops)][-MAX_OVER:]
+        """Remember drops that ended. One that was seen before, whole or in part, is not another one."""
+        for drop in drops:
+            if not any(_same_drop(drop, known) for known in self.over):
+                self.over = [*self.over, dict(drop)][-MAX_OVER:]
 
     @property
     def drops(self) -> tuple[Any, ...]:
@@ -103,6 +105,10 @@ class Watch:
         )
         last_ns = max((drop["noted_ns"] for drop in self.over), default=0)
         return (current, len(self.over), last_ns, max(0, last_ns + STIRRED_NS - self.watermark_ns))
+
+
+def _same_drop(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return bool(one["gpu"] == other["gpu"] and one["start_ns"] < other["end_ns"] and other["start_ns"] < one["end_ns"])
 
 
 def cell_floor(time_ns: int) -> int:
