@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { GapInfo } from '@/api/schema'
-import { gapWindow, MAX_GAP_SPAN_MS, searchGap, windowsFrom } from '@/gaps/search'
+import { gapWindow, MAX_GAP_SPAN_MS, searchGap, windowsFrom , onGrid } from '@/gaps/search'
 import type { Span } from '@/time/span'
 
 const DAY = MAX_GAP_SPAN_MS
@@ -31,4 +31,10 @@ it('stops at the first window that has a gap, and takes the nearest of it', asyn
   expect(asked).toHaveLength(2)
   expect(await searchGap(read, { from: 0, to: 4 * DAY }, where)).toBeNull()
   expect(await searchGap(read, { from: 3 * DAY, to: 4 * DAY }, { ...where, view: { from: 3.2 * DAY, to: 3.3 * DAY }, direction: -1 })).toBe(all[1])
+})
+
+it('asks about at least one cell of the grid', () => {
+  expect(onGrid({ from: 1050, to: 2000 })).toEqual({ from: 1100, to: 2000 })
+  expect(onGrid({ from: 1650, to: 1700 })).toEqual({ from: 1600, to: 1700 })
+  expect(onGrid({ from: 1650, to: 1690 })).toEqual({ from: 1600, to: 1690 })
 })

@@ -11,8 +11,10 @@ export const MAX_GAP_SPAN_MS = 24 * 3_600_000
 /** The server's cells begin where the span begins: on one grid a gap is the same in every answer. */
 const CELL_MS = 100
 
+/** A span with no whole cell in it gets the one that it ends in: none is asked about empty. */
 export function onGrid({ from, to }: Span): Span {
-  return { from: Math.ceil(from / CELL_MS) * CELL_MS, to }
+  const last = (Math.ceil(to / CELL_MS) - 1) * CELL_MS
+  return { from: Math.min(Math.ceil(from / CELL_MS) * CELL_MS, last), to }
 }
 
 /** The part of a span that the server answers about: all of it, else a day around the middle of the view. */
