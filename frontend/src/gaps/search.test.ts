@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { GapInfo } from '@/api/schema'
-import { gapWindow, MAX_GAP_SPAN_MS, searchGap, windowsFrom , onGrid } from '@/gaps/search'
+import { gapWindow, MAX_GAP_SPAN_MS, onGrid, searchGap, windowsFrom } from '@/gaps/search'
 import type { Span } from '@/time/span'
 
 const DAY = MAX_GAP_SPAN_MS
