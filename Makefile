@@ -43,7 +43,7 @@ page: $(VENV)/.dev
 
 browser: $(VENV)/.dev
 	$(BIN)/python tests/browser/chromium.py
-	$(BIN)/pytest -m browser tests/browser
+	$(BIN)/pytest -m browser tests/browser -n 2 --dist loadfile
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/bench -q -s

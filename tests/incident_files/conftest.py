@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 from gapscope_agent.wire import Batch, Event, WireFrame
 from gapscope_backend.services import access
 from gapscope_backend.services.incident_files import export_incident
 from gapscope_backend.store.compaction import compact, due_slots
 from gapscope_backend.store.database import Database, connect, sqlite_url
+from gapscope_backend.store.engine import SQLITE
 from gapscope_backend.store.models import Annotation, Incident
 from tests.backend.batches import SECOND, BatchMaker, Clock, group
 from tests.incidents.story import START, Story, batches
@@ -47,8 +51,27 @@ def with_stacks(maker: BatchMaker, at: int) -> Batch:
     )
 
 
+_FILLED: list[sqlite3.Connection] = []
+
+
 async def fill(database: Database) -> Incident:
-    """An incident from second 420 to 480 of 18 minutes of node-1."""
+    """An incident from second 420 to 480 of 18 minutes of node-1; made once for SQLite, then copied."""
+    path = database.engine.url.database
+    if database.dialect != SQLITE or path is None:
+        return await _fill(database)
+    if not _FILLED:
+        await _fill(database)
+        _FILLED.append(sqlite3.connect(":memory:"))
+        with closing(sqlite3.connect(path)) as file:
+            file.backup(_FILLED[0])
+    else:
+        with closing(sqlite3.connect(path)) as file:
+            _FILLED[0].backup(file)
+    async with database.read() as session:
+        return (await session.scalars(select(Incident))).one()
+
+
+async def _fill(database: Database) -> Incident:
     watching = Watching(database, Clock(0), Story())
     await watching.deliver(batches((420, 0.9), (60, 0.02), (600, 0.9), seconds=60))
     await watching.deliver(batches((60, 0.9), host="node-2", seconds=60))
