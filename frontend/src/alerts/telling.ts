@@ -1,8 +1,9 @@
 /** Alerts, their rules, silences, channels and deliveries, as in backend/gapscope_backend/api/{alert,channel}_schema.py. */
 
-import { useQuery, useQueryClient } from '@tanstack/vue-query'
+import { useQuery } from '@tanstack/vue-query'
 import type { MaybeRefOrGetter } from 'vue'
-import { computed, shallowRef, toValue } from 'vue'
+import { computed, toValue } from 'vue'
+import { useAction } from '@/api/action'
 import { getJson, queryText } from '@/api/client'
 import { language } from '@/language/words'
 
@@ -104,25 +105,5 @@ export const useChannels = () => useList<Channel>('/channels')
 export const useDeliveries = (state: MaybeRefOrGetter<DeliveryState | ''>) =>
   useList<Delivery>(() => `/deliveries?${queryText({ limit: 100, ...(toValue(state) ? { state: toValue(state) } : {}) })}`)
 
-/** One action at a time; what it gave, or null after a failure, which is told. Lists are read anew after each. */
-export function useAction() {
-  const client = useQueryClient()
-  const busy = shallowRef(false)
-  const error = shallowRef('')
-
-  async function act<T>(send: () => Promise<T>): Promise<T | null> {
-    busy.value = true
-    error.value = ''
-    try {
-      return await send()
-    } catch (failure) {
-      error.value = failure instanceof Error ? failure.message : String(failure)
-      return null
-    } finally {
-      busy.value = false
-      void client.invalidateQueries({ queryKey: ['alerting'] })
-    }
-  }
-
-  return { busy, error, act }
-}
+/** An action on any of these; all lists are read anew after it. */
+export const useAlertAction = () => useAction('alerting')

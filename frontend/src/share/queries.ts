@@ -1,8 +1,9 @@
 /** Reads and writes of shares. */
 
-import { useQuery, useQueryClient } from '@tanstack/vue-query'
+import { useQuery } from '@tanstack/vue-query'
 import type { MaybeRefOrGetter } from 'vue'
-import { computed, shallowRef, toValue } from 'vue'
+import { computed, toValue } from 'vue'
+import { useAction } from '@/api/action'
 import { ApiError, deleteJson, getJson, postJson, queryText } from '@/api/client'
 import type { ShareInfo, ShareMade, ShareSubject, ShareView, ShareWish } from '@/share/schema'
 
@@ -34,29 +35,12 @@ export function useShares(incident: MaybeRefOrGetter<string>) {
 }
 
 export function useShareActions() {
-  const client = useQueryClient()
-  const busy = shallowRef(false)
-  const error = shallowRef('')
-
-  /** What `send` gives, or null after a failure, which is told. */
-  async function attempt<T>(send: () => Promise<T>): Promise<T | null> {
-    busy.value = true
-    error.value = ''
-    try {
-      return await send()
-    } catch (failure) {
-      error.value = failure instanceof Error ? failure.message : String(failure)
-      return null
-    } finally {
-      busy.value = false
-      void client.invalidateQueries({ queryKey: ['shares'] })
-    }
-  }
+  const { busy, error, act } = useAction('shares')
 
   return {
     busy,
     error,
-    make: (subject: ShareSubject, wish: ShareWish) => attempt(() => postJson<ShareMade>('/shares', { ...subject, ...wish })),
-    revoke: (id: string) => attempt(() => deleteJson(`/shares/${encodeURIComponent(id)}`)),
+    make: (subject: ShareSubject, wish: ShareWish) => act(() => postJson<ShareMade>('/shares', { ...subject, ...wish })),
+    revoke: (id: string) => act(() => deleteJson(`/shares/${encodeURIComponent(id)}`)),
   }
 }
